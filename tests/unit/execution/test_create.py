@@ -6,13 +6,14 @@ import pytest
 
 from dbt.adapters.spark_mt.definition.positions import UnknownPosition
 from dbt.adapters.spark_mt.execution.commit_metadata import metadata_of
-from dbt.adapters.spark_mt.execution.create import Definitions, retrying
+from dbt.adapters.spark_mt.execution.create import Definitions
 from dbt.adapters.spark_mt.execution.errors import (
     ExecutorLostError,
     PartitionedReplaceError,
     TableExistsError,
     UnfinishedChangeError,
 )
+from dbt.adapters.spark_mt.execution.executor import retrying
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.execution.results import Action
 from dbt.adapters.spark_mt.planning.properties import properties_of

@@ -9,64 +9,22 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.changes import compatibility
 from dbt.adapters.spark_mt.changes.alterations import altered, with_added_query
-from dbt.adapters.spark_mt.changes.compatibility import (
-    AdoptionRefusedError,
-    RowsDifferError,
-    adoption_problems,
-)
+from dbt.adapters.spark_mt.definition import modes
 from dbt.adapters.spark_mt.definition.definition import Missing, StoredTable, UnmanagedTable
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.definition.modes import (
-    LogicalRefreshMode,
-    RefreshStatus,
-    StartModeType,
-)
 from dbt.adapters.spark_mt.definition.positions import VersionedPosition, most_commits
+from dbt.adapters.spark_mt.execution import create, errors, executor
 from dbt.adapters.spark_mt.execution.checks import ComparisonFailedError
-from dbt.adapters.spark_mt.execution.create import Definitions, Planned, carry_out, plan_change
-from dbt.adapters.spark_mt.execution.errors import (
-    AlreadyResumedError,
-    AlreadySuspendedError,
-    NotMaterializedError,
-    NotPlannableError,
-    TableNotFoundError,
-)
-from dbt.adapters.spark_mt.execution.executor import (
-    perform,
-    retrying,
-    stored_table,
-    writer_priority,
-)
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.execution.refresh import Refreshes
 from dbt.adapters.spark_mt.execution.results import Action, StatementOutcome
-from dbt.adapters.spark_mt.planning.planner import (
-    adopted_baseline,
-    plan_adoption,
-    plan_release,
-    plan_release_rest,
-)
-from dbt.adapters.spark_mt.planning.steps import (
-    CommitDefinition,
-    Plan,
-    ReserveSequence,
-    plan_status,
-)
-from dbt.adapters.spark_mt.resolution.durations import (
-    SESSION_TIME_ZONE,
-    epoch_milliseconds,
-    parse_zone,
-)
+from dbt.adapters.spark_mt.planning import planner, steps
+from dbt.adapters.spark_mt.resolution import durations
 from dbt.adapters.spark_mt.resolution.options import check_run_options, run_option_problems
 from dbt.adapters.spark_mt.resolution.resolver import StatementContext
-from dbt.adapters.spark_mt.statements.nodes import (
-    PLANNED,
-    AddQuery,
-    AlterQuery,
-    CreateTable,
-    Explain,
-)
+from dbt.adapters.spark_mt.statements import nodes
 from dbt.adapters.spark_mt.statements.parser import parse_statement
 
 if TYPE_CHECKING:
@@ -86,7 +44,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery
     from dbt.adapters.spark_mt.resolution.resolver import Resolution
 
-    Alteration = ClauseAlteration | AlterQuery | AddQuery
+    Alteration = ClauseAlteration | nodes.AlterQuery | nodes.AddQuery
     """The statements that change a definition and are no CREATE."""
 
 
@@ -120,19 +78,19 @@ class Alterations:
         name = self._env.store.full_name(statement.name)
 
         def alter() -> StatementOutcome:
-            table = stored_table(self._env, name)
-            return carry_out(self._env, self._planned(table, statement), table)
+            table = executor.stored_table(self._env, name)
+            return create.carry_out(self._env, self._planned(table, statement), table)
 
-        return retrying(alter, lambda: writer_priority(self._env, name))
+        return executor.retrying(alter, lambda: executor.writer_priority(self._env, name))
 
-    def plan(self, statement: Alteration) -> tuple[Plan, Action]:
+    def plan(self, statement: Alteration) -> tuple[steps.Plan, Action]:
         """Plan an ALTER without carrying it out.
 
         Raises:
             MaterializedTableError: The statement is not valid here; every violation is named.
         """
         name = self._env.store.full_name(statement.name)
-        planned = self._planned(stored_table(self._env, name), statement)
+        planned = self._planned(executor.stored_table(self._env, name), statement)
         return planned.plan, planned.action
 
     def derive_again(
@@ -154,22 +112,24 @@ class Alterations:
         found = (self._derived(name) for name in wanted)
         return tuple(derivation for derivation in found if derivation is not None)
 
-    def _planned(self, table: StoredTable, statement: Alteration) -> Planned:
+    def _planned(self, table: StoredTable, statement: Alteration) -> create.Planned:
         resolution = self._resolved(table, statement)
-        if not isinstance(statement, AlterQuery) or not statement.options:
-            return plan_change(self._env, table, resolution)
+        if not isinstance(statement, nodes.AlterQuery) or not statement.options:
+            return create.plan_change(self._env, table, resolution)
         definition = replace(table.definition, run_options=statement.options)
         running = replace(table, definition=definition)
-        planned = plan_change(self._env, running, resolution)
+        planned = create.plan_change(self._env, running, resolution)
         if planned.action is not Action.UNCHANGED or definition == table.definition:
             return planned
-        return Planned(plan_status(table, definition, "run options changed"), Action.ALTERED)
+        return create.Planned(
+            steps.plan_status(table, definition, "run options changed"), Action.ALTERED
+        )
 
     def _resolved(self, table: StoredTable, statement: Alteration) -> Resolution:
         definition = table.definition
-        if not isinstance(statement, AddQuery | AlterQuery):
+        if not isinstance(statement, nodes.AddQuery | nodes.AlterQuery):
             return self._env.resolve_clauses(altered(statement, definition.declared), definition)
-        if isinstance(statement, AddQuery):
+        if isinstance(statement, nodes.AddQuery):
             added = self._env.analyzer.analyze(statement.query)
             declared = with_added_query(definition, added)
             # The first query keeps its meaning.
@@ -182,26 +142,26 @@ class Alterations:
 
     def _derived(self, name: TableName) -> Derivation | None:
         try:
-            outcome = retrying(lambda: self._derive(name))
-        except (TableNotFoundError, NotMaterializedError):
+            outcome = executor.retrying(lambda: self._derive(name))
+        except (errors.TableNotFoundError, errors.NotMaterializedError):
             return None
         except MaterializedTableError as error:
             return Derivation(str(name), error=error)
         return None if outcome is None else Derivation(str(name), outcome)
 
     def _derive(self, name: TableName) -> StatementOutcome | None:
-        table = stored_table(self._env, name)
+        table = executor.stored_table(self._env, name)
         declared = table.definition.declared
-        if declared.logical_refresh_mode is not LogicalRefreshMode.AUTOMATIC:
+        if declared.logical_refresh_mode is not modes.LogicalRefreshMode.AUTOMATIC:
             return None
         resolution = self._env.resolve_clauses(declared, table.definition)
-        planned = plan_change(self._env, table, resolution)
+        planned = create.plan_change(self._env, table, resolution)
         if planned.action is Action.UNCHANGED:
             return None
-        return carry_out(self._env, planned, table)
+        return create.carry_out(self._env, planned, table)
 
 
-def plannable(statement: str) -> CreateTable | Alteration:
+def plannable(statement: str) -> nodes.CreateTable | Alteration:
     """Parse a statement that can be planned; a leading EXPLAIN makes no difference.
 
     Raises:
@@ -209,22 +169,22 @@ def plannable(statement: str) -> CreateTable | Alteration:
         NotPlannableError: It is another statement.
     """
     parsed = parse_statement(statement)
-    inner = parsed.statement if isinstance(parsed, Explain) else parsed
-    if not isinstance(inner, PLANNED):
-        raise NotPlannableError(statement=statement.strip().partition("\n")[0][:80])
+    inner = parsed.statement if isinstance(parsed, nodes.Explain) else parsed
+    if not isinstance(inner, nodes.PLANNED):
+        raise errors.NotPlannableError(statement=statement.strip().partition("\n")[0][:80])
     return inner
 
 
 def planned_by(
-    statement: CreateTable | Alteration, environment: Environment
-) -> tuple[Plan, Action]:
+    statement: nodes.CreateTable | Alteration, environment: Environment
+) -> tuple[steps.Plan, Action]:
     """Plan a statement that would change a definition, and change nothing.
 
     Raises:
         MaterializedTableError: It is not valid here; every violation is named.
     """
-    if isinstance(statement, CreateTable):
-        return Definitions(environment).plan(statement)
+    if isinstance(statement, nodes.CreateTable):
+        return create.Definitions(environment).plan(statement)
     return Alterations(environment).plan(statement)
 
 
@@ -244,7 +204,7 @@ class Lifecycle:
             MaterializedTableError: There is no such table, or its definition cannot be read.
         """
         full = self._env.store.full_name(name)
-        return retrying(lambda: self._suspend(full))
+        return executor.retrying(lambda: self._suspend(full))
 
     def resume(self, name: TableName, run_options: Pairs = ()) -> StatementOutcome:
         """Resume a suspended table: catch up with its sources once, then activate it.
@@ -261,15 +221,15 @@ class Lifecycle:
         check_run_options(str(full), run_options)
         refreshes = Refreshes(self._env)
         refresh = refreshes.refresh(full, trigger="RESUME", run_options=run_options)
-        return retrying(lambda: self._resume(full, run_options, refresh))
+        return executor.retrying(lambda: self._resume(full, run_options, refresh))
 
     def _suspend(self, name: TableName) -> StatementOutcome:
-        table = stored_table(self._env, name)
+        table = executor.stored_table(self._env, name)
         definition = table.definition
-        if definition.status is RefreshStatus.SUSPENDED:
+        if definition.status is modes.RefreshStatus.SUSPENDED:
             reason = f" ({definition.status_reason})" if definition.status_reason else ""
-            raise AlreadySuspendedError(table=name, reason=reason)
-        after = replace(definition, status=RefreshStatus.SUSPENDED, run_options=())
+            raise errors.AlreadySuspendedError(table=name, reason=reason)
+        after = replace(definition, status=modes.RefreshStatus.SUSPENDED, run_options=())
         return self._changed(table, after, Action.SUSPENDED)
 
     def _resume(
@@ -278,7 +238,7 @@ class Lifecycle:
         table = self._suspended(name)
         after = replace(
             table.definition,
-            status=RefreshStatus.ACTIVATED,
+            status=modes.RefreshStatus.ACTIVATED,
             status_reason="",
             run_options=run_options,
         )
@@ -292,7 +252,7 @@ class Lifecycle:
         refresh: RefreshOutcome | None = None,
     ) -> StatementOutcome:
         change = action.value.lower()
-        result = perform(plan_status(table, after, change), self._env)
+        result = executor.perform(steps.plan_status(table, after, change), self._env)
         return StatementOutcome(
             table=str(table.name),
             action=action,
@@ -304,9 +264,9 @@ class Lifecycle:
         )
 
     def _suspended(self, name: TableName) -> StoredTable:
-        table = stored_table(self._env, name)
-        if table.definition.status is not RefreshStatus.SUSPENDED:
-            raise AlreadyResumedError(table=name)
+        table = executor.stored_table(self._env, name)
+        if table.definition.status is not modes.RefreshStatus.SUSPENDED:
+            raise errors.AlreadyResumedError(table=name)
         return table
 
 
@@ -346,7 +306,7 @@ class Adoptions:
     def __init__(self, environment: Environment) -> None:
         self._env = environment
 
-    def adopt(self, statement: CreateTable, terms: AdoptionTerms) -> StatementOutcome:
+    def adopt(self, statement: nodes.CreateTable, terms: AdoptionTerms) -> StatementOutcome:
         """Carry out CREATE OR ALTER, and adopt a plain table that has the name.
 
         It has no effect on a materialized table.
@@ -359,9 +319,9 @@ class Adoptions:
             MaterializedTableError: As CREATE OR ALTER; nothing has changed then.
         """
         name = self._env.store.full_name(statement.name)
-        return retrying(lambda: self._adopt(name, statement, terms))
+        return executor.retrying(lambda: self._adopt(name, statement, terms))
 
-    def plan(self, statement: CreateTable, terms: AdoptionTerms) -> tuple[Plan, Action]:
+    def plan(self, statement: nodes.CreateTable, terms: AdoptionTerms) -> tuple[steps.Plan, Action]:
         """Plan what `adopt` would do, and change nothing; no rows are compared.
 
         Raises:
@@ -370,7 +330,7 @@ class Adoptions:
         name = self._env.store.full_name(statement.name)
         found = self._env.store.find(name)
         if not isinstance(found, UnmanagedTable):
-            return Definitions(self._env).plan(statement)
+            return create.Definitions(self._env).plan(statement)
         table = self._plain(found)
         resolution = self._resolution(table, statement)
         planned = self._planned(table, resolution, terms)
@@ -386,14 +346,14 @@ class Adoptions:
             NotMaterializedError: It is a view, or another kind of table.
         """
         full = self._env.store.full_name(name)
-        return retrying(lambda: self._release(full))
+        return executor.retrying(lambda: self._release(full))
 
     def _adopt(
-        self, name: TableName, statement: CreateTable, terms: AdoptionTerms
+        self, name: TableName, statement: nodes.CreateTable, terms: AdoptionTerms
     ) -> StatementOutcome:
         found = self._env.store.find(name)
         if not isinstance(found, UnmanagedTable):
-            return Definitions(self._env).create(statement)
+            return create.Definitions(self._env).create(statement)
         table = self._plain(found)
         resolution = self._resolution(table, statement)
         planned = self._planned(table, resolution, terms)
@@ -404,42 +364,49 @@ class Adoptions:
         if terms.if_equal:
             differences = [*self._differences(table, planned.plan, resolution.analyzed)]
             if differences:
-                raise RowsDifferError(violations=differences, table=name)
+                raise compatibility.RowsDifferError(violations=differences, table=name)
             if not self._env.store.is_newest(name, table.version):
                 raise CommitConflictError(table=name)
-        return carry_out(self._env, planned, found)
+        return create.carry_out(self._env, planned, found)
 
     def _plain(self, found: UnmanagedTable) -> PlainTable:
         table = self._env.store.plain(found.name)
         if table is None:
             title = self._env.format.title
             problem = f"It is a {found.kind}, and only a plain {title} table can be adopted."
-            raise AdoptionRefusedError(violations=[problem], table=found.name)
+            raise compatibility.AdoptionRefusedError(violations=[problem], table=found.name)
         return table
 
-    def _resolution(self, table: PlainTable, statement: CreateTable) -> Resolution:
+    def _resolution(self, table: PlainTable, statement: nodes.CreateTable) -> Resolution:
         statement_context = StatementContext(compare=lambda wanted: _refusals(table, wanted))
         resolution = self._env.resolve(table.name, statement.declared, None, statement_context)
         for refusal in _refusals(table, resolution.definition):
             raise refusal
         return resolution
 
-    def _planned(self, table: PlainTable, resolution: Resolution, terms: AdoptionTerms) -> Planned:
+    def _planned(
+        self, table: PlainTable, resolution: Resolution, terms: AdoptionTerms
+    ) -> create.Planned:
         positions = self._positions(table.name, resolution.analyzed, terms.as_of)
-        baseline = None if terms.if_equal else adopted_baseline(table, positions)
+        baseline = None if terms.if_equal else planner.adopted_baseline(table, positions)
         table_id, owner = self._env.new_id(), self._env.owner()
         choice = self._env.kept_by(resolution, baseline)
-        plan = plan_adoption(
+        plan = planner.plan_adoption(
             table, table_id, resolution, positions, choice, owner, baseline=baseline
         )
-        return Planned(plan, Action.ADOPTED)
+        return create.Planned(plan, Action.ADOPTED)
 
-    def _differences(self, table: PlainTable, plan: Plan, analyzed: AnalyzedQuery) -> Iterator[str]:
+    def _differences(
+        self, table: PlainTable, plan: steps.Plan, analyzed: AnalyzedQuery
+    ) -> Iterator[str]:
         """Yield why the rows are not those of the query, at the positions of the plan."""
-        commit = next(step for step in plan.steps if isinstance(step, CommitDefinition))
+        commit = next(step for step in plan.steps if isinstance(step, steps.CommitDefinition))
         definition = commit.definition
         yield from (f"The query has a new column, {c.name}." for c in commit.new_columns)
-        if definition.resolved.start_mode.mode.type.fallback is not StartModeType.FROM_BEGINNING:
+        if (
+            definition.resolved.start_mode.mode.type.fallback
+            is not modes.StartModeType.FROM_BEGINNING
+        ):
             yield "START_MODE leaves rows of the sources out."
         if analyzed.process is not None:
             yield f"The rows are the output of {analyzed.process}."
@@ -466,7 +433,9 @@ class Adoptions:
         seq = 2 * max(1, most_commits(table.version))
         while seq < 2**40:  # above every sequence number in a log
             with suppress(CommitConflictError):
-                perform(Plan(table.name, (ReserveSequence(table.name, seq),)), self._env)
+                executor.perform(
+                    steps.Plan(table.name, (steps.ReserveSequence(table.name, seq),)), self._env
+                )
                 return
             seq *= 2
         raise CommitConflictError(table=table.name)
@@ -477,7 +446,7 @@ class Adoptions:
         now = self._env.sources.positions(analyzed.sources)
         if as_of is None:
             return now
-        zone = parse_zone(self._env.confs().get(SESSION_TIME_ZONE, "UTC"))
+        zone = durations.parse_zone(self._env.confs().get(durations.SESSION_TIME_ZONE, "UTC"))
         instant = as_of if as_of.tzinfo else as_of.replace(tzinfo=zone)
         problems: list[str] = []
         if instant > self._env.clock():
@@ -486,7 +455,9 @@ class Adoptions:
         for source in analyzed.sources:
             if problems or not isinstance(now[str(source.name)], VersionedPosition):
                 continue
-            start = self._env.sources.position_at(source.name, epoch_milliseconds(instant) + 1)
+            start = self._env.sources.position_at(
+                source.name, durations.epoch_milliseconds(instant) + 1
+            )
             found[str(source.name)] = start.position
             if not start.is_complete:
                 problems.append(f"The log of {source.name} does not reach back so far.")
@@ -497,23 +468,29 @@ class Adoptions:
     def _release(self, name: TableName) -> StatementOutcome:
         found = self._env.store.find(name)
         if isinstance(found, Missing):
-            raise TableNotFoundError(table=name)
+            raise errors.TableNotFoundError(table=name)
         if not isinstance(found, UnmanagedTable):
-            result = perform(plan_release(found), self._env)
+            result = executor.perform(planner.plan_release(found), self._env)
             return StatementOutcome(
                 str(name), Action.RELEASED, ("table released",), warnings=result.warnings
             )
         table = self._env.store.plain(name)
         if table is None or (table.leftover is not None and not table.seq):
-            raise NotMaterializedError(table=name, kind=found.kind)
-        result = perform(plan_release_rest(name), self._env)
+            raise errors.NotMaterializedError(table=name, kind=found.kind)
+        result = executor.perform(planner.plan_release_rest(name), self._env)
         message = "it is a plain table already"
         return StatementOutcome(
             str(name), Action.UNCHANGED, message=message, warnings=result.warnings
         )
 
 
-def _refusals(table: PlainTable, wanted: ResolvedDefinition) -> tuple[AdoptionRefusedError, ...]:
+def _refusals(
+    table: PlainTable, wanted: ResolvedDefinition
+) -> tuple[compatibility.AdoptionRefusedError, ...]:
     """Return the error that names every difference that prevents the adoption, if there is one."""
-    problems = adoption_problems(table, wanted)
-    return (AdoptionRefusedError(violations=problems, table=table.name),) if problems else ()
+    problems = compatibility.adoption_problems(table, wanted)
+    return (
+        (compatibility.AdoptionRefusedError(violations=problems, table=table.name),)
+        if problems
+        else ()
+    )

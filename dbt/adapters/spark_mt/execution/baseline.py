@@ -19,17 +19,7 @@ from dbt.adapters.spark_mt.definition.positions import (
     VersionedPosition,
     positions_of,
 )
-from dbt.adapters.spark_mt.execution.errors import (
-    BaselineBrokenError,
-    LogHistoryLostError,
-    PartitionUnderBaselineError,
-    PositionsLostError,
-    RefreshNotIncrementalError,
-    SourceHistoryGoneError,
-    SourceRecreatedError,
-    SourceRewrittenError,
-    SourceTypesChangedError,
-)
+from dbt.adapters.spark_mt.execution import errors
 from dbt.adapters.spark_mt.execution.ports import SourceSpan
 from dbt.adapters.spark_mt.execution.results import RefreshOutcome, RefreshResult
 from dbt.adapters.spark_mt.planning.steps import CREATED
@@ -39,18 +29,7 @@ from dbt.adapters.spark_mt.query.columns_read import columns_read
 from dbt.adapters.spark_mt.query.operator_builder import definition_tree
 from dbt.adapters.spark_mt.resolution.options import Incremental, read_options
 from dbt.adapters.spark_mt.resolution.row_lineage import row_shape
-from dbt.adapters.spark_mt.strategies.strategy import (
-    DIFFERENTIAL,
-    NONE,
-    RECOMPUTE,
-    REMEMBERED,
-    TYPES_CHANGED,
-    Cost,
-    RefreshInputs,
-    Request,
-    Write,
-    redefined,
-)
+from dbt.adapters.spark_mt.strategies import strategy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -107,7 +86,7 @@ def without_data_loss(environment: Environment, table: StoredTable, run: Refresh
     """
     run = with_origin(environment, table.definition.resolved, run)
     if loss := loss_of(table, run):
-        raise LogHistoryLostError(table=table.name, loss=loss)
+        raise errors.LogHistoryLostError(table=table.name, loss=loss)
     return run
 
 
@@ -157,7 +136,7 @@ def reading(run: RefreshRun, definition: ResolvedDefinition, analyzed: AnalyzedQ
     return replace(run, columns=columns_read(definition_tree(definition, analyzed)))
 
 
-def costs_of(table: StoredTable) -> dict[str, Cost]:
+def costs_of(table: StoredTable) -> dict[str, strategy.Cost]:
     """Return the cost of a table's last refresh by each strategy.
 
     The first build counts as an old refresh. It may have the start of the JVM in it, so its
@@ -167,21 +146,23 @@ def costs_of(table: StoredTable) -> dict[str, Cost]:
     if last is None:
         return {}
     seconds = max(0, last.committed_at_ms - last.started_at_ms) / 1000
-    earlier = {e.strategy: Cost(e.duration_ms / 1000, None, 0, e.ago) for e in last.earlier}
-    ago = REMEMBERED if last.trigger == CREATED else 0
-    return earlier | {last.strategy: Cost(seconds, last.rows, last.repeated, ago)}
+    earlier = {
+        e.strategy: strategy.Cost(e.duration_ms / 1000, None, 0, e.ago) for e in last.earlier
+    }
+    ago = strategy.REMEMBERED if last.trigger == CREATED else 0
+    return earlier | {last.strategy: strategy.Cost(seconds, last.rows, last.repeated, ago)}
 
 
 def kept_by_table(environment: Environment, table: StoredTable, analyzed: AnalyzedQuery) -> Choice:
     """Return the strategy of a stored table, with the cost of its last refresh."""
     definition = table.definition
-    inputs = RefreshInputs(Request.KEEP, costs=costs_of(table))
+    inputs = strategy.RefreshInputs(strategy.Request.KEEP, costs=costs_of(table))
     return environment.choose(definition.resolved, analyzed, definition.baseline, inputs)
 
 
 def refresh_inputs(
-    environment: Environment, table: StoredTable, run: RefreshRun, request: Request
-) -> RefreshInputs:
+    environment: Environment, table: StoredTable, run: RefreshRun, request: strategy.Request
+) -> strategy.RefreshInputs:
     """Return the inputs of the choice of a strategy when a refresh begins."""
     names = {str(source.name): source.name for source in run.sources}
     streams, stream = environment.streams, table.stream
@@ -196,7 +177,7 @@ def refresh_inputs(
 
     # Under a baseline a removed row can end the table, so it must be known whether it came again.
     changes = partial(environment.sources.changes, net=table.definition.baseline is not None)
-    return RefreshInputs(
+    return strategy.RefreshInputs(
         request,
         table.positions,
         run.positions,
@@ -216,7 +197,7 @@ def chosen(
     table: StoredTable,
     analyzed: AnalyzedQuery,
     run: RefreshRun,
-    request: Request,
+    request: strategy.Request,
     excluded: Sequence[Refusal] = (),
 ) -> RefreshRun:
     """Return a run with the strategy that it uses, `none` if there is none.
@@ -231,11 +212,11 @@ def chosen(
     choice = environment.choose(
         definition.resolved, analyzed, definition.baseline, inputs, excluded
     )
-    if request is Request.REFRESH and choice.strategy == RECOMPUTE:
+    if request is strategy.Request.REFRESH and choice.strategy == strategy.RECOMPUTE:
         options = read_options(definition.declared.options)
         if options.incremental is Incremental.STRICT:
-            raise RefreshNotIncrementalError(table=table.name, violations=_why_all(choice))
-    if choice.write is Write.CHANGE:
+            raise errors.RefreshNotIncrementalError(table=table.name, violations=_why_all(choice))
+    if choice.write is strategy.Write.CHANGE:
         run = replace(run, tree=definition_tree(definition.resolved, analyzed))
     return replace(run, choice=choice)
 
@@ -245,7 +226,7 @@ def _why_all(choice: Choice) -> list[str]:
     derived = [
         reason
         for refusal in choice.refused
-        if refusal.strategy == DIFFERENTIAL
+        if refusal.strategy == strategy.DIFFERENTIAL
         for reason in refusal.reasons
     ]
     return [reason.violation for reason in dict.fromkeys((*choice.reasons, *derived))]
@@ -261,34 +242,40 @@ def chosen_for_partitions(
         BaselineBrokenError: The rows added since the baseline are no longer known.
     """
     baseline = table.definition.baseline
-    run = chosen(environment, table, analyzed, run, Request.PARTITIONS)
-    if run.choice.strategy != NONE:
+    run = chosen(environment, table, analyzed, run, strategy.Request.PARTITIONS)
+    if run.choice.strategy != strategy.NONE:
         return run
     if baseline is not None and baseline.keeps_rows:
-        raise PartitionUnderBaselineError(table=table.name, baseline=baseline.describe())
+        raise errors.PartitionUnderBaselineError(table=table.name, baseline=baseline.describe())
     raise broken(environment, table.name, run.choice)
 
 
-def broken(environment: Environment, name: TableName, choice: Choice) -> BaselineBrokenError:
+def broken(environment: Environment, name: TableName, choice: Choice) -> errors.BaselineBrokenError:
     """Return the error for a refusal without an alternative strategy."""
     final = next((refusal for refusal in choice.refused if refusal.is_final), None)
     if final is None:
-        return BaselineBrokenError(table=name, problem=choice.reason)
+        return errors.BaselineBrokenError(table=name, problem=choice.reason)
     reason, format_ = final.reasons[0], environment.format
     source, after = reason.subject, dict(final.since).get(reason.subject)
     if reason.code == "POSITIONS_UNKNOWN":
-        return PositionsLostError(table=name, source=source)
-    error: BaselineBrokenError
+        return errors.PositionsLostError(table=name, source=source)
+    error: errors.BaselineBrokenError
     if reason.code == "SOURCE_HISTORY_GONE":
         retention = f"{format_.log_retention} and {format_.file_retention}"
-        error = SourceHistoryGoneError(table=name, source=source, after=after, retention=retention)
-    elif reason.code == TYPES_CHANGED:
+        error = errors.SourceHistoryGoneError(
+            table=name, source=source, after=after, retention=retention
+        )
+    elif reason.code == strategy.TYPES_CHANGED:
         changes = reason.text
-        error = SourceTypesChangedError(table=name, source=source, after=after, changes=changes)
+        error = errors.SourceTypesChangedError(
+            table=name, source=source, after=after, changes=changes
+        )
     elif reason.code == "SOURCE_RECREATED":
-        error = SourceRecreatedError(table=name, source=source, after=after)
+        error = errors.SourceRecreatedError(table=name, source=source, after=after)
     else:
-        error = SourceRewrittenError(table=name, source=source, after=after, why=final.alternative)
+        error = errors.SourceRewrittenError(
+            table=name, source=source, after=after, why=final.alternative
+        )
     return error
 
 
@@ -336,7 +323,7 @@ def has_moved(table: StoredTable, analyzed: AnalyzedQuery, run: RefreshRun) -> b
     """
     if table.positions is None or analyzed.time_dependent:
         return True
-    if redefined(table.positions, run.positions):
+    if strategy.redefined(table.positions, run.positions):
         return True
     followed = row_shape(table.definition.resolved, analyzed).followed
     known = positions_of(followed, table.positions)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from dbt.adapters.spark_mt.changes.drift import Drift, DriftKind, catalog_drift, state_drift
+from dbt.adapters.spark_mt.changes import drift
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.definition import (
     InconsistentTable,
@@ -25,11 +25,7 @@ from dbt.adapters.spark_mt.definition.positions import (
     UnknownPosition,
     VersionedPosition,
 )
-from dbt.adapters.spark_mt.execution.errors import (
-    NoCommitsError,
-    SourceNotFoundError,
-    problem_of,
-)
+from dbt.adapters.spark_mt.execution import errors
 from dbt.adapters.spark_mt.execution.executor import existing_table
 from dbt.adapters.spark_mt.execution.jobs import KEPT_MS, instant, with_effective_status
 from dbt.adapters.spark_mt.execution.table_history import TableState
@@ -242,8 +238,8 @@ class _Walk:
             return None
         try:
             return self._sources.unread(source, position)
-        except SourceNotFoundError as error:
-            self.problem = self.problem or problem_of(error)
+        except errors.SourceNotFoundError as error:
+            self.problem = self.problem or errors.problem_of(error)
             return None
 
     def _read_at(self, state: TableState) -> int | None:
@@ -320,14 +316,14 @@ def loaded_at(environment: Environment, name: TableName) -> int | None:
             return lag.measured_at_ms if lag.since_ms is None else lag.since_ms
     try:
         return environment.states.changed_at(full)
-    except SourceNotFoundError as error:
+    except errors.SourceNotFoundError as error:
         problem = str(error.parameters["problem"])
         if isinstance(found, UnmanagedTable):
             problem = f"it is a {found.kind}"
-        raise NoCommitsError(table=full, problem=problem) from error
+        raise errors.NoCommitsError(table=full, problem=problem) from error
 
 
-def drift_of(environment: Environment, name: TableName) -> tuple[Drift, ...]:
+def drift_of(environment: Environment, name: TableName) -> tuple[drift.Drift, ...]:
     """Return the changes of a table by other means than its definition; change nothing."""
     full = environment.store.full_name(name)
     return tuple(_drift(environment, full, environment.store.find(full)))
@@ -342,36 +338,40 @@ def health_problems(environment: Environment, name: TableName) -> tuple[str, ...
     full = environment.store.full_name(name)
     found = environment.store.find(full)
     drifts = _drift(environment, full, found)
-    matters = [d for d in drifts if d.kind.matters or d.kind is DriftKind.UNFINISHED]
+    matters = [d for d in drifts if d.kind.matters or d.kind is drift.DriftKind.UNFINISHED]
     return (*map(str, matters), *_failures(environment, full))
 
 
-def _drift(environment: Environment, name: TableName, found: FoundTable) -> Iterator[Drift]:
+def _drift(environment: Environment, name: TableName, found: FoundTable) -> Iterator[drift.Drift]:
     match found:
         case StoredTable():
-            yield from state_drift(found)
+            yield from drift.state_drift(found)
             yield from _against_catalog(environment, found)
         case InconsistentTable():
-            yield Drift(DriftKind.TABLE, f"it was damaged: {found.problem}", _REPLACE)
+            yield drift.Drift(drift.DriftKind.TABLE, f"it was damaged: {found.problem}", _REPLACE)
         case Unreadable():
             problem = found.error.parameters.get("problem", found.error.condition)
-            yield Drift(DriftKind.TABLE, f"its definition cannot be read: {problem}", _REPLACE)
+            yield drift.Drift(
+                drift.DriftKind.TABLE, f"its definition cannot be read: {problem}", _REPLACE
+            )
         case UnmanagedTable():
             remedy = "drop it or give the model another name"
-            yield Drift(DriftKind.TABLE, f"a {found.kind} has its name", remedy)
+            yield drift.Drift(drift.DriftKind.TABLE, f"a {found.kind} has its name", remedy)
         case _:
             remedy = "the next run creates it"
-            yield Drift(DriftKind.TABLE, f"there is no table {name}", remedy)
+            yield drift.Drift(drift.DriftKind.TABLE, f"there is no table {name}", remedy)
 
 
-def _against_catalog(environment: Environment, table: StoredTable) -> Iterator[Drift]:
+def _against_catalog(environment: Environment, table: StoredTable) -> Iterator[drift.Drift]:
     definition = table.definition
     if table.published is not None and table.published != definition:
         what = "properties or comments do not follow its definition yet"
-        yield Drift(DriftKind.UNFINISHED, what, "the next statement on the table finishes this")
+        yield drift.Drift(
+            drift.DriftKind.UNFINISHED, what, "the next statement on the table finishes this"
+        )
         return
     entry = environment.observer.catalog_entry(table.name)
-    yield from catalog_drift(definition, properties_of(definition, environment.format), entry)
+    yield from drift.catalog_drift(definition, properties_of(definition, environment.format), entry)
 
 
 def _failures(environment: Environment, name: TableName) -> Iterator[str]:

@@ -9,29 +9,16 @@ from dbt.adapters.spark_mt.definition.commit_metadata import (
     RefreshMetadata,
 )
 from dbt.adapters.spark_mt.definition.definition import EarlierRefresh, LastRefresh
-from dbt.adapters.spark_mt.planning.steps import (
-    ApplyChanges,
-    CommitDefinition,
-    Fill,
-    FillPartitions,
-    PrepareStorage,
-    Publish,
-    Recluster,
-    Release,
-    RemoveProperties,
-    ReserveSequence,
-    Step,
-    WriteBatch,
-)
+from dbt.adapters.spark_mt.planning import steps
 from dbt.adapters.spark_mt.strategies.strategy import Cost
 
 
-def metadata_of(step: Step | WriteBatch) -> CommitMetadata:
+def metadata_of(step: steps.Step | steps.WriteBatch) -> CommitMetadata:
     """Return the metadata of the commit of `step`, which must be a step that commits."""
-    if isinstance(step, Fill | ApplyChanges | WriteBatch):
+    if isinstance(step, steps.Fill | steps.ApplyChanges | steps.WriteBatch):
         return _content(step)
     match step:
-        case FillPartitions(definition=definition):
+        case steps.FillPartitions(definition=definition):
             metadata = CommitMetadata(
                 definition.table_id,
                 CommitKind.PARTITION,
@@ -41,7 +28,7 @@ def metadata_of(step: Step | WriteBatch) -> CommitMetadata:
                 partition_positions=step.run.positions,
                 refresh=_kept_metadata(step.table_refresh),
             )
-        case CommitDefinition(definition=definition):
+        case steps.CommitDefinition(definition=definition):
             metadata = CommitMetadata(
                 definition.table_id,
                 CommitKind.ADOPTION if step.adopts else CommitKind.DEFINITION,
@@ -51,13 +38,13 @@ def metadata_of(step: Step | WriteBatch) -> CommitMetadata:
                 step.positions,
                 refresh=_kept_metadata(step.refresh),
             )
-        case ReserveSequence():
+        case steps.ReserveSequence():
             metadata = CommitMetadata("", CommitKind.FENCE, step.seq, 0)
-        case Release():
+        case steps.Release():
             metadata = CommitMetadata(step.table_id, CommitKind.RELEASE, step.seq, step.generation)
-        case RemoveProperties():
+        case steps.RemoveProperties():
             metadata = CommitMetadata("", CommitKind.PUBLISH, 0, 0)
-        case PrepareStorage() | Publish() | Recluster():
+        case steps.PrepareStorage() | steps.Publish() | steps.Recluster():
             of = step.definition
             metadata = CommitMetadata(of.table_id, CommitKind.PUBLISH, 0, of.generation)
         case _:
@@ -65,9 +52,9 @@ def metadata_of(step: Step | WriteBatch) -> CommitMetadata:
     return metadata
 
 
-def _content(step: Fill | ApplyChanges | WriteBatch) -> CommitMetadata:
+def _content(step: steps.Fill | steps.ApplyChanges | steps.WriteBatch) -> CommitMetadata:
     run, definition = step.run, step.definition
-    is_kept = isinstance(step, WriteBatch) or not step.changes_definition
+    is_kept = isinstance(step, steps.WriteBatch) or not step.changes_definition
     others = dict(run.choice.costs)
     repeated = 1 + others.pop(run.strategy, Cost()).repeated
     earlier = tuple(
@@ -85,9 +72,9 @@ def _content(step: Fill | ApplyChanges | WriteBatch) -> CommitMetadata:
         refresh=RefreshMetadata(
             run.refresh_id, run.strategy, run.trigger, run.started_at_ms, repeated, earlier
         ),
-        stream=step.stream if isinstance(step, WriteBatch) else None,
-        foreign=() if isinstance(step, Fill) else step.foreign,
-        applied_to=step.version if isinstance(step, ApplyChanges) else -1,
+        stream=step.stream if isinstance(step, steps.WriteBatch) else None,
+        foreign=() if isinstance(step, steps.Fill) else step.foreign,
+        applied_to=step.version if isinstance(step, steps.ApplyChanges) else -1,
     )
 
 

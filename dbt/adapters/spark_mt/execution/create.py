@@ -25,47 +25,13 @@ from dbt.adapters.spark_mt.definition.definition import (
 )
 from dbt.adapters.spark_mt.definition.modes import RefreshMode
 from dbt.adapters.spark_mt.definition.positions import Baseline, positions_of
+from dbt.adapters.spark_mt.execution import errors, executor
 from dbt.adapters.spark_mt.execution.baseline import loss_of, refresh_outcome, with_origin
-from dbt.adapters.spark_mt.execution.errors import (
-    InconsistentTableError,
-    InvalidNameError,
-    LogHistoryLostError,
-    NotMaterializedError,
-    PartitionedReplaceError,
-    TableExistsError,
-    TableNotFoundError,
-    WidenedWhileSuspendedError,
-)
-from dbt.adapters.spark_mt.execution.executor import (
-    execute,
-    perform,
-    retrying,
-    stored_table,
-    writer_priority,
-)
 from dbt.adapters.spark_mt.execution.jobs import raise_if_initializing
 from dbt.adapters.spark_mt.execution.ports import AnalyzedTable
 from dbt.adapters.spark_mt.execution.results import Action, StatementOutcome
 from dbt.adapters.spark_mt.execution.start_modes import begin, begin_again, filling
-from dbt.adapters.spark_mt.planning.planner import (
-    next_definition,
-    plan_alter,
-    plan_alter_suspended,
-    plan_create,
-    plan_drop,
-    plan_replace,
-    plan_start,
-    preparation,
-    sentences,
-    verification,
-)
-from dbt.adapters.spark_mt.planning.steps import (
-    CREATED,
-    Plan,
-    Unregister,
-    definition_steps,
-    plan_publish,
-)
+from dbt.adapters.spark_mt.planning import planner, steps
 from dbt.adapters.spark_mt.resolution.resolver import StatementContext
 from dbt.adapters.spark_mt.resolution.stream_flow import state_problems
 from dbt.adapters.spark_mt.statements.clauses import Effect
@@ -90,7 +56,7 @@ def plan_with_state(
     table: StoredTable,
     resolution: Resolution,
     changes: Sequence[Change],
-) -> Plan | None:
+) -> steps.Plan | None:
     """Plan to store a changed query whose stream resumes from the existing checkpoint.
 
     Returns:
@@ -117,15 +83,15 @@ def plan_with_state(
         raise not_retained(str(table.name), wanted, problems)
     since = positions_of(kept.followed, table.positions)
     baseline = Baseline(since, table.version, f"START_MODE = {wanted.start_mode.mode.sql}")
-    definition = replace(next_definition(before, resolution), baseline=baseline)
+    definition = replace(planner.next_definition(before, resolution), baseline=baseline)
     appended = definition.resolved.columns[len(before.resolved.columns) :]
-    steps = (
-        *preparation(definition, before),
-        *verification(before, definition, appended),
-        *definition_steps(table, definition, table.positions, appended),
+    planned = (
+        *planner.preparation(definition, before),
+        *planner.verification(before, definition, appended),
+        *steps.definition_steps(table, definition, table.positions, appended),
     )
     choice = environment.kept_by(resolution, baseline)
-    return Plan(table.name, steps, sentences(changes), resolution.warnings, choice)
+    return steps.Plan(table.name, planned, planner.sentences(changes), resolution.warnings, choice)
 
 
 def _state_problems(
@@ -160,7 +126,7 @@ class Planned:
         analyzed_table: The table, if its definition is the declared one.
     """
 
-    plan: Plan
+    plan: steps.Plan
     action: Action
     run: RefreshRun | None = None
     analyzed_table: AnalyzedTable | None = None
@@ -180,7 +146,7 @@ def plan_change(
     definition = table.definition
     changes = diff(definition.resolved, resolution.definition)
     if not changes:
-        return Planned(Plan(table.name, ()), Action.UNCHANGED)
+        return Planned(steps.Plan(table.name, ()), Action.UNCHANGED)
     raise_if_incompatible(table.name, definition, resolution.definition, changes)
     who = environment.owner()
     owner = who if declares and who else definition.owner
@@ -208,23 +174,27 @@ def _plan_rows(
     begun = begin_again(environment, table, resolution, changes)
     if begun is not None and begun.baseline is not None:
         choice = environment.kept_by(begun.resolution, begun.baseline)
-        plan = plan_start(table, begun.resolution, changes, begun.run, begun.baseline, choice)
+        plan = planner.plan_start(
+            table, begun.resolution, changes, begun.run, begun.baseline, choice
+        )
         run = None if definition.suspended_by_user else begun.run
         return Planned(plan, Action.ALTERED, run)
     wanted = begun.resolution if begun else resolution
     if definition.suspended_by_user:
         if widened := [c.describe() for c in changes if isinstance(c, ColumnTypeWidened)]:
-            raise WidenedWhileSuspendedError(violations=widened, table=table.name)
+            raise errors.WidenedWhileSuspendedError(violations=widened, table=table.name)
         counted = replace(table, definition=replace(definition, baseline=None))
         choice = environment.kept_by(wanted)
-        return Planned(plan_alter_suspended(counted, wanted, changes, choice), Action.ALTERED)
+        return Planned(
+            planner.plan_alter_suspended(counted, wanted, changes, choice), Action.ALTERED
+        )
     run = begun.run if begun else filling(environment, "ALTER", resolution)
     run = with_origin(environment, wanted.definition, run)
     if loss := loss_of(table, run):
         if wanted.definition.declared.start_mode is None:
-            raise LogHistoryLostError(table=table.name, loss=loss)
+            raise errors.LogHistoryLostError(table=table.name, loss=loss)
         wanted = replace(wanted, warnings=(*wanted.warnings, _LOST.format(loss=loss)))
-    plan = plan_alter(table, wanted, changes, run, environment.kept_by(wanted))
+    plan = planner.plan_alter(table, wanted, changes, run, environment.kept_by(wanted))
     return Planned(plan, Action.ALTERED, run)
 
 
@@ -233,7 +203,7 @@ def _plan_without_rows(
     table: StoredTable,
     resolution: Resolution,
     changes: Sequence[Change],
-) -> Plan:
+) -> steps.Plan:
     """Plan a change that keeps the rows, and the baseline, if there is one.
 
     Raises:
@@ -242,19 +212,21 @@ def _plan_without_rows(
     definition, wanted = table.definition, resolution.definition
     choice = environment.kept_by(resolution, definition.baseline)
     if definition.baseline is None:
-        return plan_alter(table, resolution, changes, None, choice)
+        return planner.plan_alter(table, resolution, changes, None, choice)
     if wanted.refresh_mode is RefreshMode.FULL:
         if definition.resolved.refresh_mode is RefreshMode.FULL:
-            return plan_alter(table, resolution, changes, None, choice)
+            return planner.plan_alter(table, resolution, changes, None, choice)
         # The rows stay until the next refresh, and their positions no longer count.
         counted = replace(table, definition=replace(definition, baseline=None), positions=None)
-        plan = plan_alter(counted, resolution, changes, None, environment.kept_by(resolution))
+        plan = planner.plan_alter(
+            counted, resolution, changes, None, environment.kept_by(resolution)
+        )
         return replace(plan, changes=(*plan.changes, _DROPPED))
     if choice.strategy == NONE:
         raise BaselineNotFollowedError(
             table=table.name, baseline=definition.baseline.describe(), problem=choice.reason
         )
-    return plan_alter(table, resolution, changes, None, choice)
+    return planner.plan_alter(table, resolution, changes, None, choice)
 
 
 def carry_out(environment: Environment, planned: Planned, found: FoundTable) -> StatementOutcome:
@@ -264,8 +236,8 @@ def carry_out(environment: Environment, planned: Planned, found: FoundTable) -> 
     """
     plan = planned.plan
     if isinstance(found, StoredTable) and found.unpublished and not plan.steps:
-        plan = plan_publish(found)
-    result = perform(plan, environment)
+        plan = steps.plan_publish(found)
+    result = executor.perform(plan, environment)
     run = planned.run
     before = found.positions if isinstance(found, StoredTable) else None
     refresh = refresh_outcome(environment, plan.table, run, before, result) if run else None
@@ -283,7 +255,7 @@ def carry_out(environment: Environment, planned: Planned, found: FoundTable) -> 
     )
 
 
-def _message(action: Action, plan: Plan, definition: StoredDefinition | None) -> str:
+def _message(action: Action, plan: steps.Plan, definition: StoredDefinition | None) -> str:
     if action is Action.UNCHANGED:
         finished = "what a statement before left undone was finished"
         return f"the definition is the same; {finished if plan.steps else 'nothing was done'}"
@@ -339,8 +311,9 @@ class Definitions:
         """
         name = self._env.store.full_name(statement.name)
         attempt = _Attempt(self._env.now_ms())
-        return retrying(
-            lambda: self._create(name, statement, attempt), lambda: writer_priority(self._env, name)
+        return executor.retrying(
+            lambda: self._create(name, statement, attempt),
+            lambda: executor.writer_priority(self._env, name),
         )
 
     def drop(self, statement: DropTable) -> StatementOutcome:
@@ -355,14 +328,14 @@ class Definitions:
         found = self._env.store.find(name)
         self._forget_if_gone(name, found)
         if isinstance(found, UnmanagedTable):
-            raise NotMaterializedError(table=name, kind=found.kind)
+            raise errors.NotMaterializedError(table=name, kind=found.kind)
         if isinstance(found, Missing):
             raise_if_initializing(self._env, name)
             if statement.if_exists:
                 return StatementOutcome(str(name), Action.UNCHANGED, message="does not exist")
-            raise TableNotFoundError(table=name)
+            raise errors.TableNotFoundError(table=name)
         table_id = found.table_id if isinstance(found, Unreadable) else found.definition.table_id
-        result = perform(plan_drop(name, table_id), self._env)
+        result = executor.perform(planner.plan_drop(name, table_id), self._env)
         return StatementOutcome(
             str(name), Action.DROPPED, ("table dropped",), warnings=result.warnings
         )
@@ -373,9 +346,9 @@ class Definitions:
         Otherwise an unmanaged table that gets the name later would be listed as a materialized one.
         """
         if isinstance(found, Missing | UnmanagedTable) and self._env.registry.knows(name):
-            execute(Plan(name, (Unregister(name),)), self._env.runner)
+            executor.execute(steps.Plan(name, (steps.Unregister(name),)), self._env.runner)
 
-    def plan(self, statement: CreateTable) -> tuple[Plan, Action]:
+    def plan(self, statement: CreateTable) -> tuple[steps.Plan, Action]:
         """Plan a CREATE statement without carrying it out.
 
         Raises:
@@ -392,7 +365,7 @@ class Definitions:
         if isinstance(found, UnmanagedTable):
             self._forget_if_gone(name, found)
         if isinstance(found, StoredTable) and found.never_published:
-            found = stored_table(self._env, name)
+            found = executor.stored_table(self._env, name)
         orphan = attempt.is_orphan(found)
         if orphan:
             statement = replace(statement, form=CreateForm.CREATE_OR_REPLACE)
@@ -405,27 +378,27 @@ class Definitions:
 
     def _planned(self, name: TableName, statement: CreateTable, found: FoundTable) -> Planned:
         if isinstance(found, UnmanagedTable):
-            raise NotMaterializedError(table=name, kind=found.kind)
+            raise errors.NotMaterializedError(table=name, kind=found.kind)
         if isinstance(found, Missing):
             if problem := self._env.store.why_not_created(name):
-                raise InvalidNameError(table=name.sql, problem=problem)
+                raise errors.InvalidNameError(table=name.sql, problem=problem)
             resolution = self._env.resolve(name, statement.declared, None)
-            begun = begin(self._env, name, resolution, CREATED)
+            begun = begin(self._env, name, resolution, steps.CREATED)
             new, owner = self._env.new_id(), self._env.owner()
             choice = self._env.kept_by(begun.resolution, begun.baseline)
-            plan = plan_create(name, new, begun.resolution, begun.run, choice, owner)
+            plan = planner.plan_create(name, new, begun.resolution, begun.run, choice, owner)
             return Planned(begun.counted(plan), Action.CREATED, begun.run)
         if statement.form is CreateForm.CREATE_OR_REPLACE:
             return self._replaced(name, statement, found)
         if isinstance(found, Unreadable):
             raise found.error
         if isinstance(found, InconsistentTable):
-            raise InconsistentTableError(table=name, problem=found.problem)
+            raise errors.InconsistentTableError(table=name, problem=found.problem)
         if statement.form is CreateForm.CREATE_OR_ALTER:
             return self._altered(name, statement, found)
         if statement.if_not_exists:
-            return Planned(Plan(name, ()), Action.UNCHANGED)
-        raise TableExistsError(table=name)
+            return Planned(steps.Plan(name, ()), Action.UNCHANGED)
+        raise errors.TableExistsError(table=name)
 
     def _replaced(
         self,
@@ -436,11 +409,13 @@ class Definitions:
         clustered = not isinstance(found, Unreadable) and found.definition.declared.clustered_by
         statement_context = StatementContext()
         if statement.declared.partitioned_by and clustered:
-            statement_context = StatementContext(errors=(PartitionedReplaceError(table=name),))
+            statement_context = StatementContext(
+                errors=(errors.PartitionedReplaceError(table=name),)
+            )
         resolution = self._env.resolve(name, statement.declared, None, statement_context)
         begun = begin(self._env, name, resolution, "REPLACE")
         choice = self._env.kept_by(begun.resolution, begun.baseline)
-        plan = plan_replace(found, begun.resolution, begun.run, choice, self._env.owner())
+        plan = planner.plan_replace(found, begun.resolution, begun.run, choice, self._env.owner())
         return Planned(begun.counted(plan), Action.REPLACED, begun.run)
 
     def _altered(self, name: TableName, statement: CreateTable, table: StoredTable) -> Planned:

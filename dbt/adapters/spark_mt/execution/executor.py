@@ -24,32 +24,11 @@ from dbt.adapters.spark_mt.definition.definition import (
 )
 from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus
 from dbt.adapters.spark_mt.definition.modes import RefreshStatus
+from dbt.adapters.spark_mt.execution import errors
 from dbt.adapters.spark_mt.execution.context import run_sequential
-from dbt.adapters.spark_mt.execution.errors import (
-    ExecutorLostError,
-    InconsistentTableError,
-    NotMaterializedError,
-    TableNotFoundError,
-    UnfinishedChangeError,
-    problem_of,
-)
 from dbt.adapters.spark_mt.execution.jobs import raise_if_initializing
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError, StepResult
-from dbt.adapters.spark_mt.planning.steps import (
-    HOSTED,
-    SCHEDULED,
-    Fill,
-    FillMode,
-    Phase,
-    Plan,
-    Publish,
-    RecordJob,
-    Register,
-    Unregister,
-    definition_steps,
-    plan_publish,
-    plan_status,
-)
+from dbt.adapters.spark_mt.planning import steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -67,11 +46,11 @@ if TYPE_CHECKING:
     _T = TypeVar("_T")
 
 
-_LOGGED = (Register, RecordJob, Unregister)
+_LOGGED = (steps.Register, steps.RecordJob, steps.Unregister)
 
 
 def execute(
-    plan: Plan,
+    plan: steps.Plan,
     runner: StepRunner,
     run_both: RunBoth = run_sequential,
     finished: Finished | None = None,
@@ -101,7 +80,7 @@ def execute(
     """
     warnings = list(plan.warnings)
     committed = _commit(plan, runner, warnings)
-    rest = [step for step in plan.steps if step.phase is Phase.AFTER]
+    rest = [step for step in plan.steps if step.phase is steps.Phase.AFTER]
     logged = [step for step in rest if isinstance(step, _LOGGED)]
     follow_ups = [step for step in rest if not isinstance(step, _LOGGED)]
     not_recorded: list[str] = []
@@ -114,11 +93,13 @@ def execute(
             for step in follow_ups:
                 warnings.extend(runner.run(step).warnings)
         except Exception as error:
-            raise UnfinishedChangeError(table=plan.table, problem=problem_of(error)) from error
+            raise errors.UnfinishedChangeError(
+                table=plan.table, problem=errors.problem_of(error)
+            ) from error
 
     # A published definition means, also after a crash, that nothing is left to do. So it waits for
     # the rows: otherwise a table could stay without one, and SHOW would not list it.
-    if not follow_ups or any(isinstance(step, Publish) for step in follow_ups):
+    if not follow_ups or any(isinstance(step, steps.Publish) for step in follow_ups):
         record()
         follow_up()
     else:
@@ -126,11 +107,11 @@ def execute(
     return replace(committed, warnings=(*warnings, *not_recorded))
 
 
-def _commit(plan: Plan, runner: StepRunner, warnings: list[str]) -> StepResult:
+def _commit(plan: steps.Plan, runner: StepRunner, warnings: list[str]) -> StepResult:
     committed = StepResult()
     done: list[Step] = []
     for step in plan.steps:
-        if step.phase is Phase.AFTER:
+        if step.phase is steps.Phase.AFTER:
             continue
         try:
             result = runner.run(step)
@@ -140,39 +121,43 @@ def _commit(plan: Plan, runner: StepRunner, warnings: list[str]) -> StepResult:
             raise
         done.append(step)
         warnings += result.warnings
-        if step.phase is Phase.COMMIT:
+        if step.phase is steps.Phase.COMMIT:
             committed = result
     return committed
 
 
-def _record(steps: Sequence[Step], runner: StepRunner, job: Callable[[], Job] | None) -> list[str]:
+def _record(
+    planned: Sequence[Step], runner: StepRunner, job: Callable[[], Job] | None
+) -> list[str]:
     """Write the rows of the registry and of the log; return a sentence where that failed."""
     problems: list[str] = []
     try:
-        for step in _with_job(steps, job() if job else None):
+        for step in _with_job(planned, job() if job else None):
             problems += runner.run(step).warnings
     except Exception as error:  # noqa: BLE001 - the commit is valid without its index
-        problem = problem_of(error)
+        problem = errors.problem_of(error)
         problems.append(f"The registry of materialized tables was not updated: {problem}")
     return problems
 
 
-def _with_job(steps: Sequence[Step], job: Job | None) -> Sequence[Step]:
+def _with_job(planned: Sequence[Step], job: Job | None) -> Sequence[Step]:
     """Return the steps with the row of a refresh, in one commit with the row of its table."""
     if job is None:
-        return steps
-    if not any(isinstance(step, Register) for step in steps):
-        return (*steps, RecordJob(job))
-    return [replace(step, job=job) if isinstance(step, Register) else step for step in steps]
+        return planned
+    if not any(isinstance(step, steps.Register) for step in planned):
+        return (*planned, steps.RecordJob(job))
+    return [
+        replace(step, job=job) if isinstance(step, steps.Register) else step for step in planned
+    ]
 
 
 LONGEST_ERROR = 2000
 """The largest number of characters of an error in the log."""
-_KINDS = {SCHEDULED: JobKind.SCHEDULED, HOSTED: JobKind.CONTINUOUS}
+_KINDS = {steps.SCHEDULED: JobKind.SCHEDULED, steps.HOSTED: JobKind.CONTINUOUS}
 _LOGGER = logging.getLogger(__name__)
 
 
-def perform(plan: Plan, environment: Environment) -> StepResult:
+def perform(plan: steps.Plan, environment: Environment) -> StepResult:
     """Execute a plan, and write the log of refreshes if the plan computes rows.
 
     Raises:
@@ -186,7 +171,7 @@ def perform(plan: Plan, environment: Environment) -> StepResult:
     waits = (
         execution_context.deferred.covered
         and job.kind is JobKind.CONTINUOUS
-        and not any(isinstance(step, Publish) for step in plan.steps)
+        and not any(isinstance(step, steps.Publish) for step in plan.steps)
     )
     recorder = DeferredJobRecorder(environment, job) if waits else JobRecorder(environment, job)
     runner = _DeferringRunner(environment) if waits else environment.runner
@@ -207,7 +192,7 @@ def perform(plan: Plan, environment: Environment) -> StepResult:
 
 def record_skipped(environment: Environment, definition: StoredDefinition, run: RefreshRun) -> None:
     """Record that a scheduled refresh had nothing to do; other refreshes leave no row."""
-    if run.trigger != SCHEDULED:
+    if run.trigger != steps.SCHEDULED:
         return
     recorder = JobRecorder(environment, job_of(environment, definition, run))
     recorder.write(recorder.ended(JobStatus.SKIPPED))
@@ -256,7 +241,7 @@ class JobRecorder:
         try:
             self.environment.execution_context.log.append(job)
         except Exception as error:  # noqa: BLE001 - a log must not fail what it records
-            problem = problem_of(error)
+            problem = errors.problem_of(error)
             _LOGGER.warning("the log of refreshes was not written: %s", problem)
             self.problems.append(f"The log of refreshes was not updated: {problem}")
 
@@ -280,7 +265,7 @@ class _DeferringRunner:
         self._now_ms = environment.now_ms
 
     def run(self, step: Step) -> StepResult:
-        if isinstance(step, Register) and step.job is not None:
+        if isinstance(step, steps.Register) and step.job is not None:
             table = replace(step, job=None, at_ms=self._now_ms())
             self._deferred.progressed(step.job, table)
             return StepResult()
@@ -290,13 +275,13 @@ class _DeferringRunner:
         self._runner.undo(step)
 
 
-def _job_of(plan: Plan, environment: Environment) -> Job | None:
+def _job_of(plan: steps.Plan, environment: Environment) -> Job | None:
     """Return the job of a plan whose commit computes rows; there is at most one such step."""
     for step in plan.steps:
         run: RefreshRun | None = getattr(step, "run", None)
         definition: StoredDefinition | None = getattr(step, "definition", None)
         if run is not None and definition is not None:
-            creates = isinstance(step, Fill) and step.mode is FillMode.CREATE
+            creates = isinstance(step, steps.Fill) and step.mode is steps.FillMode.CREATE
             return job_of(environment, definition, run, creates=creates)
     return None
 
@@ -328,7 +313,7 @@ def job_of(
 
 
 _ATTEMPTS = 5
-_TRANSIENT = (CommitConflictError, ExecutorLostError)
+_TRANSIENT = (CommitConflictError, errors.ExecutorLostError)
 
 
 def retrying(
@@ -362,7 +347,7 @@ def writer_priority(environment: Environment, name: TableName) -> Iterator[None]
     environment.store.forget()
     table = environment.store.find(name)
     last = table.last_refresh if isinstance(table, StoredTable) else None
-    if not isinstance(table, StoredTable) or last is None or last.trigger != HOSTED:
+    if not isinstance(table, StoredTable) or last is None or last.trigger != steps.HOSTED:
         yield
         return
     resolved, now = table.definition.resolved, environment.now_ms()
@@ -396,9 +381,13 @@ def _take_number(environment: Environment, name: TableName) -> None:
         table = environment.store.find(name)
         if not isinstance(table, StoredTable):
             return
-        steps = definition_steps(table, table.definition, table.positions)
+        planned = steps.definition_steps(table, table.definition, table.positions)
         with suppress(CommitConflictError):
-            execute(Plan(name, steps), environment.runner, environment.execution_context.run_both)
+            execute(
+                steps.Plan(name, planned),
+                environment.runner,
+                environment.execution_context.run_both,
+            )
             return
 
 
@@ -407,7 +396,7 @@ def suspend(environment: Environment, table: StoredTable, reason: str, sentence:
     definition = table.definition
     if definition.status is not RefreshStatus.SUSPENDED:
         after = replace(definition, status=RefreshStatus.SUSPENDED, status_reason=reason)
-        perform(plan_status(table, after, sentence), environment)
+        perform(steps.plan_status(table, after, sentence), environment)
 
 
 def stored_table(environment: Environment, name: TableName) -> StoredTable:
@@ -418,7 +407,7 @@ def stored_table(environment: Environment, name: TableName) -> StoredTable:
     """
     found = existing_table(environment, name)
     if found.unpublished:
-        perform(plan_publish(found), environment)
+        perform(steps.plan_publish(found), environment)
         return replace(found, published=None)
     return found
 
@@ -436,11 +425,11 @@ def existing_table(environment: Environment, name: TableName) -> StoredTable:
     found = environment.store.find(name)
     if isinstance(found, Missing):
         raise_if_initializing(environment, name)
-        raise TableNotFoundError(table=name)
+        raise errors.TableNotFoundError(table=name)
     if isinstance(found, Unreadable):
         raise found.error
     if isinstance(found, InconsistentTable):
-        raise InconsistentTableError(table=name, problem=found.problem)
+        raise errors.InconsistentTableError(table=name, problem=found.problem)
     if not isinstance(found, StoredTable):
-        raise NotMaterializedError(table=name, kind=found.kind)
+        raise errors.NotMaterializedError(table=name, kind=found.kind)
     return found

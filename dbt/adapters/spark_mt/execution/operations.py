@@ -18,34 +18,12 @@ from dbt.adapters.spark_mt.definition.definition import StoredTable, Unreadable
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError, about
 from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus, Wait
 from dbt.adapters.spark_mt.definition.positions import FollowedPosition
-from dbt.adapters.spark_mt.execution.alter import (
-    Adoptions,
-    AdoptionTerms,
-    Alterations,
-    Lifecycle,
-    plannable,
-    planned_by,
-)
+from dbt.adapters.spark_mt.execution import alter, errors, results
 from dbt.adapters.spark_mt.execution.create import Definitions
-from dbt.adapters.spark_mt.execution.errors import (
-    OtherStatementError,
-    UnexpectedError,
-    WaitTimeoutError,
-)
 from dbt.adapters.spark_mt.execution.executor import existing_table, stored_table
 from dbt.adapters.spark_mt.execution.jobs import keeper_of
 from dbt.adapters.spark_mt.execution.ports import reaches
 from dbt.adapters.spark_mt.execution.refresh import Refreshes, RequestedRefresh
-from dbt.adapters.spark_mt.execution.results import (
-    KeptConfiguration,
-    RefreshOutcome,
-    RelayedStatement,
-    StatementOutcome,
-    StatementResult,
-    change_result,
-    columns,
-    refresh_result,
-)
 from dbt.adapters.spark_mt.execution.show import Inspection, JobInspection
 from dbt.adapters.spark_mt.planning.explain import PlanSummary, explained, refused, summarize
 from dbt.adapters.spark_mt.resolution.durations import SESSION_TIME_ZONE, parse_zone
@@ -85,7 +63,9 @@ def await_started(
         pause(_POLL_S)
     running = environment.managers.live(name.catalog or "")
     problem = f"{running.owner} has not taken it over" if running else "no manager runs"
-    raise WaitTimeoutError(table=name, wanted="started", seconds=round(at_most_s), problem=problem)
+    raise errors.WaitTimeoutError(
+        table=name, wanted="started", seconds=round(at_most_s), problem=problem
+    )
 
 
 def await_fresh(
@@ -122,11 +102,13 @@ def await_fresh(
         problem = f"it is suspended ({definition.status_reason or 'by the user'})"
     elif definition.resolved.refresh_mode is not RefreshMode.CONTINUOUS:
         problem = "it is refreshed at its scheduled times"
-    raise WaitTimeoutError(table=name, wanted="fresh", seconds=round(at_most_s), problem=problem)
+    raise errors.WaitTimeoutError(
+        table=name, wanted="fresh", seconds=round(at_most_s), problem=problem
+    )
 
 
 _CREATE_OR_ALTER = nodes.CreateForm.CREATE_OR_ALTER
-_EXPLAIN = columns(
+_EXPLAIN = results.columns(
     *((name, "STRING") for name in ("step", "change", "effect", "keeps", "loses", "reason"))
 )
 
@@ -149,7 +131,7 @@ def no_unexpected(environment: Environment) -> Iterator[None]:
         problem = environment.described(error)
         if problem is None:
             raise
-        raise UnexpectedError(problem=problem) from error
+        raise errors.UnexpectedError(problem=problem) from error
 
 
 def netted(kind: type[OperationsT]) -> type[OperationsT]:
@@ -187,7 +169,7 @@ class TableOperations:
         self.environment = environment
         self._relay = relay
 
-    def execute(self, statement: str) -> StatementResult | None:
+    def execute(self, statement: str) -> results.StatementResult | None:
         """Carry out a statement about materialized tables.
 
         Returns:
@@ -208,7 +190,7 @@ class TableOperations:
         as_of: datetime | None = None,
         if_equal: bool = False,
         refresh: RefreshPolicy = "auto",
-    ) -> StatementOutcome:
+    ) -> results.StatementOutcome:
         """Carry out CREATE OR ALTER or CREATE OR REPLACE, and bring the rows up to date.
 
         A table whose definition and sources are the same costs one check of them. The rows of a
@@ -227,7 +209,7 @@ class TableOperations:
         """
         create = created(statement, *((_CREATE_OR_ALTER,) if adopting else ()))
         if self._relay is not None:
-            sent = RelayedStatement(statement, refresh, adopting, as_of, if_equal)
+            sent = results.RelayedStatement(statement, refresh, adopting, as_of, if_equal)
             relayed = self._relay(sent).outcome
             if relayed is None:
                 raise TypeError(statement)
@@ -236,7 +218,7 @@ class TableOperations:
         name = environment.store.full_name(create.name)
         with about(name), no_unexpected(environment):
             if adopting:
-                terms = AdoptionTerms(as_of, if_equal)
+                terms = alter.AdoptionTerms(as_of, if_equal)
                 outcome, analyzed_table = self._adoptions().adopt(create, terms), None
             else:
                 outcome, analyzed_table = Definitions(environment).declare(create)
@@ -272,29 +254,31 @@ class TableOperations:
         Raises:
             NotPlannableError: It is another statement.
         """
-        inner = plannable(statement)
+        inner = alter.plannable(statement)
         name = self.environment.store.full_name(inner.name)
         try:
             with about(name), no_unexpected(self.environment):
                 if adopting:
                     create = created(statement, _CREATE_OR_ALTER)
-                    planned, _ = self._adoptions().plan(create, AdoptionTerms(as_of, if_equal))
+                    planned, _ = self._adoptions().plan(
+                        create, alter.AdoptionTerms(as_of, if_equal)
+                    )
                 else:
-                    planned, _ = planned_by(inner, self._current())
+                    planned, _ = alter.planned_by(inner, self._current())
         except MaterializedTableError as error:
             return refused(str(name), error)
         return summarize(planned)
 
-    def explain(self, statement: str) -> StatementResult:
+    def explain(self, statement: str) -> results.StatementResult:
         """Return the rows of EXPLAIN for a CREATE, or an ALTER of the definition.
 
         Raises:
             NotPlannableError: It is another statement.
             MaterializedTableError: It would be refused; every violation is named.
         """
-        inner, environment = plannable(statement), self._current()
+        inner, environment = alter.plannable(statement), self._current()
         with about(environment.store.full_name(inner.name)), no_unexpected(environment):
-            return _explained(planned_by(inner, environment)[0])
+            return _explained(alter.planned_by(inner, environment)[0])
 
     def validate(
         self,
@@ -303,7 +287,7 @@ class TableOperations:
         adopting: bool = False,
         as_of: datetime | None = None,
         if_equal: bool = False,
-    ) -> StatementOutcome:
+    ) -> results.StatementOutcome:
         """Check a CREATE statement completely, and change nothing.
 
         Args:
@@ -317,10 +301,10 @@ class TableOperations:
         """
         if adopting:
             create = created(statement, _CREATE_OR_ALTER)
-            planned, action = self._adoptions().plan(create, AdoptionTerms(as_of, if_equal))
+            planned, action = self._adoptions().plan(create, alter.AdoptionTerms(as_of, if_equal))
         else:
-            planned, action = planned_by(created(statement), self._current())
-        return StatementOutcome(
+            planned, action = alter.planned_by(created(statement), self._current())
+        return results.StatementOutcome(
             str(planned.table),
             action,
             planned.changes,
@@ -328,24 +312,24 @@ class TableOperations:
             warnings=planned.warnings,
         )
 
-    def keep_configuration(self, statement: str) -> KeptConfiguration:
+    def keep_configuration(self, statement: str) -> results.KeptConfiguration:
         """Return CREATE OR ALTER with every clause but the query as the table has it."""
         create = created(statement)
         environment = self._current()
         name = environment.store.full_name(create.name)
         found = environment.store.find(name)
         if not isinstance(found, StoredTable) or create.form is not _CREATE_OR_ALTER:
-            return KeptConfiguration(statement)
+            return results.KeptConfiguration(statement)
         wanted = environment.resolve(name, create.declared, found.definition)
         left = configuration_changes(diff(found.definition.resolved, wanted.definition))
         if not left:
-            return KeptConfiguration(statement)
+            return results.KeptConfiguration(statement)
         kept = keep_configuration(create, found.definition)
-        return KeptConfiguration(render(kept), tuple(change.describe() for change in left))
+        return results.KeptConfiguration(render(kept), tuple(change.describe() for change in left))
 
     def refresh(
         self, name: str, *, scheduled_at: datetime | None = None, force: bool = False
-    ) -> RefreshOutcome:
+    ) -> results.RefreshOutcome:
         """Refresh a table.
 
         Args:
@@ -357,7 +341,7 @@ class TableOperations:
         """
         table = parse_name(name)
         if self._relay is not None and scheduled_at is None and not force:
-            relayed = self._relay(RelayedStatement(render(nodes.Refresh(table)))).outcome
+            relayed = self._relay(results.RelayedStatement(render(nodes.Refresh(table)))).outcome
             if relayed is not None and relayed.refresh is not None:
                 return relayed.refresh
         environment = self._current()
@@ -370,7 +354,7 @@ class TableOperations:
                 scheduled_at = scheduled_at.replace(tzinfo=parse_zone(zone))
             return Refreshes(environment).refresh_scheduled(table, scheduled_at)
 
-    def suspend(self, name: str) -> StatementOutcome:
+    def suspend(self, name: str) -> results.StatementOutcome:
         """Suspend a table: no schedule and no run refreshes it until it is resumed.
 
         Args:
@@ -381,7 +365,9 @@ class TableOperations:
         """
         return self._changed(nodes.Suspend(parse_name(name)))
 
-    def resume(self, name: str, run_options: Mapping[str, str] | None = None) -> StatementOutcome:
+    def resume(
+        self, name: str, run_options: Mapping[str, str] | None = None
+    ) -> results.StatementOutcome:
         """Bring a suspended table up to date, and let it be refreshed again.
 
         Args:
@@ -397,7 +383,7 @@ class TableOperations:
 
     def adopt(
         self, statement: str, *, as_of: datetime | None = None, if_equal: bool = False
-    ) -> StatementOutcome:
+    ) -> results.StatementOutcome:
         """Carry out CREATE OR ALTER, and adopt a plain table of the name.
 
         The table keeps its rows, files, history and identity; it costs one commit. Its rows
@@ -415,7 +401,7 @@ class TableOperations:
             MaterializedTableError: The table does not fit, or the statement is not valid; every
                 difference is named, and nothing has changed.
         """
-        terms = AdoptionTerms(as_of, if_equal)
+        terms = alter.AdoptionTerms(as_of, if_equal)
         return self._adoptions().adopt(created(statement, _CREATE_OR_ALTER), terms)
 
     def keeper(self, name: str) -> str:
@@ -465,22 +451,22 @@ class TableOperations:
         full = self.environment.store.full_name(name)
         return any(s.name == full for s in self.environment.analyzer.analyze(query).sources)
 
-    def _carried_out(self, statement: nodes.Statement, text: str) -> StatementResult:
+    def _carried_out(self, statement: nodes.Statement, text: str) -> results.StatementResult:
         """Carry out a statement, here or in the driver."""
         if self._relay is not None and isinstance(statement, nodes.RELAYED):
-            return self._relay(RelayedStatement(text))
+            return self._relay(results.RelayedStatement(text))
         result = carried_out(statement, self._current())
         if result.outcome is not None:
             self._done(result.outcome)
         return result
 
-    def _changed(self, statement: nodes.Suspend | nodes.Resume) -> StatementOutcome:
+    def _changed(self, statement: nodes.Suspend | nodes.Resume) -> results.StatementOutcome:
         outcome = self._carried_out(statement, render(statement)).outcome
         if outcome is None:
             raise TypeError(statement)
         return outcome
 
-    def _done(self, outcome: StatementOutcome) -> StatementOutcome:
+    def _done(self, outcome: results.StatementOutcome) -> results.StatementOutcome:
         """Return the outcome of a statement; a subclass acts on what changed."""
         return outcome
 
@@ -493,11 +479,13 @@ class TableOperations:
         full = self.environment.store.full_name(TableName("_", schema, catalog))
         return full.catalog or "", full.schema or ""
 
-    def _adoptions(self) -> Adoptions:
-        return Adoptions(self._current())
+    def _adoptions(self) -> alter.Adoptions:
+        return alter.Adoptions(self._current())
 
 
-def executed(statement: RelayedStatement, operations: TableOperations) -> StatementResult:
+def executed(
+    statement: results.RelayedStatement, operations: TableOperations
+) -> results.StatementResult:
     """Execute a statement that another process sent.
 
     Raises:
@@ -514,23 +502,27 @@ def executed(statement: RelayedStatement, operations: TableOperations) -> Statem
             if_equal=statement.if_equal,
             refresh=statement.refresh,
         )
-        result = StatementResult((), (), outcome)
+        result = results.StatementResult((), (), outcome)
     if result is None:
         raise TypeError(statement)
     return result
 
 
-_CARRY_OUT: dict[type, Callable[[Any, Environment], StatementResult]] = {
-    nodes.CreateTable: lambda s, e: change_result(s.form.value, Definitions(e).create(s)),
-    nodes.DropTable: lambda s, e: change_result("DROP", Definitions(e).drop(s)),
-    nodes.Refresh: lambda s, e: refresh_result(Refreshes(e).refresh(s.name, s.partition)),
-    nodes.Suspend: lambda s, e: change_result("SUSPEND", Lifecycle(e).suspend(s.name)),
-    nodes.Resume: lambda s, e: change_result("RESUME", Lifecycle(e).resume(s.name, s.options)),
+_CARRY_OUT: dict[type, Callable[[Any, Environment], results.StatementResult]] = {
+    nodes.CreateTable: lambda s, e: results.change_result(s.form.value, Definitions(e).create(s)),
+    nodes.DropTable: lambda s, e: results.change_result("DROP", Definitions(e).drop(s)),
+    nodes.Refresh: lambda s, e: results.refresh_result(Refreshes(e).refresh(s.name, s.partition)),
+    nodes.Suspend: lambda s, e: results.change_result(
+        "SUSPEND", alter.Lifecycle(e).suspend(s.name)
+    ),
+    nodes.Resume: lambda s, e: results.change_result(
+        "RESUME", alter.Lifecycle(e).resume(s.name, s.options)
+    ),
     **dict.fromkeys(
         [each for each in nodes.PLANNED if each is not nodes.CreateTable],
-        lambda s, e: change_result("ALTER", Alterations(e).alter(s)),
+        lambda s, e: results.change_result("ALTER", alter.Alterations(e).alter(s)),
     ),
-    nodes.Explain: lambda s, e: _explained(planned_by(s.statement, e)[0]),
+    nodes.Explain: lambda s, e: _explained(alter.planned_by(s.statement, e)[0]),
     nodes.ShowTables: lambda s, e: Inspection(e).show_tables(s),
     nodes.ShowCreate: lambda s, e: Inspection(e).show_create(s),
     nodes.DescribeTable: lambda s, e: Inspection(e).describe(s),
@@ -540,7 +532,7 @@ _CARRY_OUT: dict[type, Callable[[Any, Environment], StatementResult]] = {
 """The function that carries out each kind of statement."""
 
 
-def carried_out(statement: nodes.Statement, environment: Environment) -> StatementResult:
+def carried_out(statement: nodes.Statement, environment: Environment) -> results.StatementResult:
     """Carry out a statement.
 
     Raises:
@@ -553,8 +545,8 @@ def carried_out(statement: nodes.Statement, environment: Environment) -> Stateme
         return _CARRY_OUT[type(statement)](statement, environment)
 
 
-def _explained(plan: Plan) -> StatementResult:
-    return StatementResult(_EXPLAIN, explained(plan))
+def _explained(plan: Plan) -> results.StatementResult:
+    return results.StatementResult(_EXPLAIN, explained(plan))
 
 
 def created(statement: str, *forms: nodes.CreateForm) -> nodes.CreateTable:
@@ -566,5 +558,5 @@ def created(statement: str, *forms: nodes.CreateForm) -> nodes.CreateTable:
     parsed = parse_statement(statement)
     if not isinstance(parsed, nodes.CreateTable) or (forms and parsed.form not in forms):
         expected = " or ".join(form.value for form in forms) or "CREATE"
-        raise OtherStatementError(expected=expected, statement=statement.strip()[:80])
+        raise errors.OtherStatementError(expected=expected, statement=statement.strip()[:80])
     return parsed

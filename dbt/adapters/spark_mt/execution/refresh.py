@@ -17,37 +17,8 @@ from dbt.adapters.spark_mt.definition.positions import (
     UnknownPosition,
     same_positions,
 )
-from dbt.adapters.spark_mt.execution.baseline import (
-    broken,
-    chosen,
-    chosen_for_partitions,
-    has_moved,
-    refresh_outcome,
-    shown,
-    unchanged,
-    without_data_loss,
-)
-from dbt.adapters.spark_mt.execution.errors import (
-    CheckpointLostError,
-    ConstraintViolatedError,
-    InvalidPartitionValueError,
-    PositionsNotReadableError,
-    RefreshFailedError,
-    RefreshSchemaError,
-    SourceFilesGoneError,
-    StreamsOverConnectError,
-    SuspendedError,
-    UnknownPartitionKeyError,
-)
-from dbt.adapters.spark_mt.execution.executor import (
-    JobRecorder,
-    job_of,
-    perform,
-    record_skipped,
-    retrying,
-    stored_table,
-    suspend,
-)
+from dbt.adapters.spark_mt.execution import baseline as baselines
+from dbt.adapters.spark_mt.execution import errors, executor
 from dbt.adapters.spark_mt.execution.ports import StepResult, StreamTask
 from dbt.adapters.spark_mt.execution.results import RefreshOutcome, RefreshResult
 from dbt.adapters.spark_mt.execution.source_columns import raise_if_unfit
@@ -57,7 +28,7 @@ from dbt.adapters.spark_mt.planning.steps import SCHEDULED, plan_registration
 from dbt.adapters.spark_mt.resolution.durations import SESSION_TIME_ZONE, parse_zone
 from dbt.adapters.spark_mt.resolution.options import read_options
 from dbt.adapters.spark_mt.resolution.stream_flow import Reason
-from dbt.adapters.spark_mt.strategies.strategy import NONE, STREAM, Refusal, Request, Write
+from dbt.adapters.spark_mt.strategies import strategy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -116,19 +87,19 @@ def chosen_or_suspended(
     table: StoredTable,
     analyzed: AnalyzedQuery,
     run: RefreshRun,
-    request: Request,
-    excluded: Sequence[Refusal] = (),
+    request: strategy.Request,
+    excluded: Sequence[strategy.Refusal] = (),
 ) -> RefreshRun:
     """Return a run with the strategy that it uses; suspend a table for which there is none.
 
     Raises:
         BaselineBrokenError: It cannot follow its sources; it was suspended.
     """
-    run = chosen(environment, table, analyzed, run, request, excluded)
-    if run.choice.strategy == NONE:
-        error = broken(environment, table.name, run.choice)
+    run = baselines.chosen(environment, table, analyzed, run, request, excluded)
+    if run.choice.strategy == strategy.NONE:
+        error = baselines.broken(environment, table.name, run.choice)
         reason = error.reason
-        suspend(environment, table, reason, f"suspended, because {reason}")
+        executor.suspend(environment, table, reason, f"suspended, because {reason}")
         raise error
     return run
 
@@ -147,7 +118,11 @@ def foreign(table: StoredTable, fate: str) -> tuple[str, ...]:
     return (f"{table.name} has changes that are not ours ({listed}); {fate}.",)
 
 
-_NOT_APPLIED = (RefreshFailedError, RefreshSchemaError, ConstraintViolatedError)
+_NOT_APPLIED = (
+    errors.RefreshFailedError,
+    errors.RefreshSchemaError,
+    errors.ConstraintViolatedError,
+)
 """Errors after which a change of a result cannot be applied: the next strategy is chosen then."""
 
 
@@ -196,12 +171,14 @@ class Refreshes:
         """
         full = self._env.store.full_name(name)
         if requested.scheduled_at is not None:
-            return self._quiet(full, requested) or retrying(
+            return self._quiet(full, requested) or executor.retrying(
                 lambda: self._scheduled(full, requested)
             )
         # Another writer may have changed the table before the second attempt.
         first = [analyzed_table]
-        return retrying(lambda: self._refresh(full, requested, first.pop() if first else None))
+        return executor.retrying(
+            lambda: self._refresh(full, requested, first.pop() if first else None)
+        )
 
     def _quiet(self, name: TableName, requested: RequestedRefresh) -> RefreshOutcome | None:
         """Skip a scheduled refresh of a table that was up to date, if nothing changed since."""
@@ -218,7 +195,7 @@ class Refreshes:
         requested: RequestedRefresh,
         analyzed_table: AnalyzedTable | None = None,
     ) -> RefreshOutcome:
-        table = analyzed_table.table if analyzed_table else stored_table(self._env, name)
+        table = analyzed_table.table if analyzed_table else executor.stored_table(self._env, name)
         table = requested.run_by(table)
         if requested.partition:
             wanted = self._checked(table, requested.partition)
@@ -236,45 +213,48 @@ class Refreshes:
             self._env.quiet.remember(table, analyzed, run)
             return self._up_to_date(table, run)
         raise_if_unfit(table, analyzed)
-        kept, request = run, Request.FORCED if requested.force else Request.REFRESH
+        kept, request = (
+            run,
+            strategy.Request.FORCED if requested.force else strategy.Request.REFRESH,
+        )
         if run.choice.keeps_checkpoint and self._env.streams is None:
-            raise StreamsOverConnectError(table=table.name, reason=run.choice.reason)
-        failed: list[Refusal] = []
+            raise errors.StreamsOverConnectError(table=table.name, reason=run.choice.reason)
+        failed: list[strategy.Refusal] = []
         while True:
             run = chosen_or_suspended(self._env, table, analyzed, kept, request, failed)
             done = self._attempt(table, run)
-            if not isinstance(done, Refusal):
+            if not isinstance(done, strategy.Refusal):
                 return done
             failed.append(done)
 
-    def _attempt(self, table: StoredTable, run: RefreshRun) -> RefreshOutcome | Refusal:
+    def _attempt(self, table: StoredTable, run: RefreshRun) -> RefreshOutcome | strategy.Refusal:
         """Refresh a table by the strategy of a run, or return why another one must be chosen."""
         if run.choice.runs_batches:
             return self._caught_up(table, run)
         try:
             return self._written(table, run)
-        except SourceFilesGoneError as error:
+        except errors.SourceFilesGoneError as error:
             return _files_gone(table, run, error)
         except _NOT_APPLIED as error:
-            if run.choice.write is not Write.CHANGE:
+            if run.choice.write is not strategy.Write.CHANGE:
                 raise
             problem = str(error).partition("\n")[0]
-            return Refusal.of(run.strategy, "CHANGE_FAILED", problem)
+            return strategy.Refusal.of(run.strategy, "CHANGE_FAILED", problem)
 
     def _written(self, table: StoredTable, run: RefreshRun) -> RefreshOutcome:
         """Compute and write the rows of a whole table by the strategy of a run."""
-        counts_all = run.choice.write is Write.REPLACE and run.choice.since is None
+        counts_all = run.choice.write is strategy.Write.REPLACE and run.choice.since is None
         if counts_all:
-            run = without_data_loss(self._env, table, run)
-        result = perform(plan_refresh(table, run), self._env)
+            run = baselines.without_data_loss(self._env, table, run)
+        result = executor.perform(plan_refresh(table, run), self._env)
         if counts_all:  # all rows were computed, so the table has no baseline
             table = replace(table, definition=replace(table.definition, baseline=None))
         fate = "this refresh has overwritten them"
-        if run.choice.write is not Write.REPLACE:
+        if run.choice.write is not strategy.Write.REPLACE:
             fate = "they stay, except in rows that this refresh computed"
         return self._outcome(table, run, result, notes=foreign(table, fate))
 
-    def _caught_up(self, table: StoredTable, run: RefreshRun) -> RefreshOutcome | Refusal:
+    def _caught_up(self, table: StoredTable, run: RefreshRun) -> RefreshOutcome | strategy.Refusal:
         """Resume the stream of a table until it has read what its sources have now.
 
         Returns:
@@ -286,9 +266,11 @@ class Refreshes:
         """
         environment = self._env
         if environment.streams is None:
-            raise StreamsOverConnectError(table=table.name, reason=run.choice.reason)
+            raise errors.StreamsOverConnectError(table=table.name, reason=run.choice.reason)
         stream = environment.streams.start(stream_task(table, run))
-        recorder = JobRecorder(environment, job_of(environment, table.definition, run))
+        recorder = executor.JobRecorder(
+            environment, executor.job_of(environment, table.definition, run)
+        )
         heartbeat = environment.execution_context.heartbeat(recorder.beat)
         try:
             stream.wait()
@@ -302,10 +284,10 @@ class Refreshes:
         if failure is not None:
             recorder.fail(failure)
             is_ours = isinstance(failure, MaterializedTableError)
-            if is_ours and not isinstance(failure, CheckpointLostError):
+            if is_ours and not isinstance(failure, errors.CheckpointLostError):
                 raise failure  # a batch cannot be committed
             problem = str(failure).strip().partition("\n")[0]
-            return Refusal.of(STREAM, "STREAM_FAILED", problem)
+            return strategy.Refusal.of(strategy.STREAM, "STREAM_FAILED", problem)
         if done is None:
             return self._up_to_date(table, run)
         recorder.write(recorder.ended(JobStatus.FINISHED, rows=done.rows))
@@ -315,10 +297,10 @@ class Refreshes:
         return self._outcome(table, run, result)
 
     def _scheduled(self, name: TableName, requested: RequestedRefresh) -> RefreshOutcome:
-        table = requested.run_by(stored_table(self._env, name))
+        table = requested.run_by(executor.stored_table(self._env, name))
         if table.definition.status is RefreshStatus.SUSPENDED:
             reason = table.definition.status_reason
-            raise SuspendedError(table=name, reason=f" ({reason})" if reason else "")
+            raise errors.SuspendedError(table=name, reason=f" ({reason})" if reason else "")
         resolved = table.definition.resolved
         formatters = _formatters(table)
         if not formatters or requested.scheduled_at is None:
@@ -337,8 +319,8 @@ class Refreshes:
         if resolved.refresh_mode is RefreshMode.CONTINUOUS and table.positions is not None:
             self._raise_if_unreadable(table, run)
             run = replace(run, positions=table.positions, fixed=True)
-        run = chosen_for_partitions(self._env, table, analyzed, run)
-        result = perform(plan_partitions(table, wanted, run), self._env)
+        run = baselines.chosen_for_partitions(self._env, table, analyzed, run)
+        result = executor.perform(plan_partitions(table, wanted, run), self._env)
         labels = tuple("/".join(f"{c}={v or 'NULL'}" for c, v in part) for part in wanted)
         return self._outcome(table, run, result, labels)
 
@@ -352,7 +334,7 @@ class Refreshes:
         ]
         if gone:
             problem = "it was created again, or has another definition now"
-            raise PositionsNotReadableError(sources=", ".join(gone), problem=problem)
+            raise errors.PositionsNotReadableError(sources=", ".join(gone), problem=problem)
 
     def _is_readable(self, source: TableName, position: Position, now: Positions) -> bool:
         if isinstance(position, FollowedPosition):
@@ -364,7 +346,7 @@ class Refreshes:
         available = {c.lower(): c for c in definition.declared.partitioned_by}
         unknown = [item.column for item in partition if item.column.lower() not in available]
         if unknown:
-            raise UnknownPartitionKeyError(
+            raise errors.UnknownPartitionKeyError(
                 table=table.name,
                 keys=", ".join(unknown),
                 available=", ".join(available.values()) or "none, it is not partitioned",
@@ -373,14 +355,14 @@ class Refreshes:
         for item in partition:
             type_ = types[item.column.lower()]
             if item.literal is not None and not self._env.store.castable(item.literal, type_):
-                raise InvalidPartitionValueError(
+                raise errors.InvalidPartitionValueError(
                     literal=item.literal, type=type_, column=item.column
                 )
         return tuple((available[item.column.lower()], item.literal) for item in partition)
 
     def _up_to_date(self, table: StoredTable, run: RefreshRun) -> RefreshOutcome:
-        record_skipped(self._env, table.definition, run)
-        positions = shown(table.positions)
+        executor.record_skipped(self._env, table.definition, run)
+        positions = baselines.shown(table.positions)
         return RefreshOutcome(
             refresh_id=run.refresh_id,
             table=str(table.name),
@@ -406,7 +388,7 @@ class Refreshes:
         if table.definition.baseline is not None or run.choice.keeps_checkpoint:
             return True
         resolved = table.definition.resolved
-        return not unchanged(self._env, resolved, analyzed, table.positions, run)
+        return not baselines.unchanged(self._env, resolved, analyzed, table.positions, run)
 
     def _outcome(
         self,
@@ -417,7 +399,7 @@ class Refreshes:
         notes: tuple[str, ...] = (),
     ) -> RefreshOutcome:
         return replace(
-            refresh_outcome(self._env, table.name, run, table.positions, result),
+            baselines.refresh_outcome(self._env, table.name, run, table.positions, result),
             strategy="partition" if partitions else run.strategy,
             partitions=partitions,
             warnings=(*result.warnings, *notes),
@@ -425,7 +407,9 @@ class Refreshes:
         )
 
 
-def _files_gone(table: StoredTable, run: RefreshRun, error: SourceFilesGoneError) -> Refusal:
+def _files_gone(
+    table: StoredTable, run: RefreshRun, error: errors.SourceFilesGoneError
+) -> strategy.Refusal:
     """Refuse the strategy of a run whose changes cannot be read any more.
 
     A table with a baseline cannot be computed again: it ends with this reason.
@@ -439,13 +423,13 @@ def _files_gone(table: StoredTable, run: RefreshRun, error: SourceFilesGoneError
         for name in error.parameters["sources"].split(", ")
     )
     is_final = table.definition.baseline is not None
-    return Refusal(run.strategy, reasons, is_final, run.choice.since or ())
+    return strategy.Refusal(run.strategy, reasons, is_final, run.choice.since or ())
 
 
 def _may_differ(table: StoredTable, analyzed: AnalyzedQuery, run: RefreshRun) -> bool:
     """Whether the rows may differ from the query's result now, by the positions alone."""
     if run.choice.reads_changes:
-        return has_moved(table, analyzed, run)
+        return baselines.has_moved(table, analyzed, run)
     if table.positions is None or analyzed.time_dependent:
         return True
     if any(isinstance(position, UnknownPosition) for position in run.positions.values()):

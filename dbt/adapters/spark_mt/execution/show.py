@@ -12,16 +12,10 @@ from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.definition.freshness import Freshness
 from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus
+from dbt.adapters.spark_mt.execution import checks, jobs
 from dbt.adapters.spark_mt.execution.baseline import kept_by_table
-from dbt.adapters.spark_mt.execution.checks import Goal, drift_of, lag_if_known, measure
 from dbt.adapters.spark_mt.execution.errors import JobNotFoundError, problem_of
 from dbt.adapters.spark_mt.execution.executor import stored_table
-from dbt.adapters.spark_mt.execution.jobs import (
-    KEPT_MS,
-    initializing,
-    keeper_of,
-    with_effective_status,
-)
 from dbt.adapters.spark_mt.execution.ports import RegistryEntry
 from dbt.adapters.spark_mt.execution.results import StatementResult, columns
 from dbt.adapters.spark_mt.execution.source_columns import new_source_columns
@@ -334,12 +328,12 @@ class Inspection:
         """Measure a lag for a list; return None for a table that cannot be measured."""
         if entry.status == RefreshStatus.INITIALIZING.value or self._env.now_ms() >= until_ms:
             return None
-        goal = Goal(
+        goal = checks.Goal(
             entry.name, Freshness.parse(entry.freshness).seconds, RefreshMode(entry.refresh_mode)
         )
         try:
             state = self._env.states.newest(entry.name)
-            lag = measure(state, goal, self._env.states, self._env.now_ms())
+            lag = checks.measure(state, goal, self._env.states, self._env.now_ms())
         except Exception:  # noqa: BLE001 - one table's failure must not hide the others
             return None
         return lag.seconds
@@ -353,7 +347,7 @@ class Inspection:
             RegistryEntry(
                 job.table, "", job.refresh_mode, job.freshness, initial, None, job.last_heartbeat_ms
             )
-            for job in initializing(self._env, catalog, schema)
+            for job in jobs.initializing(self._env, catalog, schema)
             if job.table not in names
         )
         return sorted((*there, *coming), key=lambda entry: entry.name.name)
@@ -376,7 +370,7 @@ class Inspection:
     def _information(self, table: StoredTable) -> _Lines:
         confs = self._env.confs()
         engine, drift = self._looked_at(table)
-        lag, keeper = lag_if_known(self._env, table), keeper_of(self._env, table.name)
+        lag, keeper = checks.lag_if_known(self._env, table), jobs.keeper_of(self._env, table.name)
         handler = NO_MANAGER if keeper is None else keeper.describe()
         rows = definition_rows(table.definition, confs)
         return [*rows, *engine, *state_rows(table, lag, confs, handler), *drift]
@@ -386,7 +380,7 @@ class Inspection:
         resolved = table.definition.resolved
         try:
             analyzed = self._env.stored_analyzer.analyze_stored(resolved)
-            drifts = drift_of(self._env, table.name)
+            drifts = checks.drift_of(self._env, table.name)
         except MaterializedTableError as error:
             return [("Sources", problem_of(error))], []
         choice = kept_by_table(self._env, table, analyzed)
@@ -432,9 +426,9 @@ class JobInspection:
 
     def show_jobs(self) -> StatementResult:
         """List the refreshes of the last 30 days, the newest first."""
-        since = self._env.now_ms() - KEPT_MS
-        jobs = self._env.execution_context.log.jobs(self._catalog(), since)
-        return StatementResult(_JOBS, tuple(self._row(job) for job in jobs))
+        since = self._env.now_ms() - jobs.KEPT_MS
+        found = self._env.execution_context.log.jobs(self._catalog(), since)
+        return StatementResult(_JOBS, tuple(self._row(job) for job in found))
 
     def describe_job(self, job_id: str) -> StatementResult:
         """Show one refresh.
@@ -452,7 +446,7 @@ class JobInspection:
         return self._env.store.full_name(TableName("_")).catalog or ""
 
     def _row(self, job: Job) -> tuple[object, ...]:
-        shown = with_effective_status(job, self._env)
+        shown = jobs.with_effective_status(job, self._env)
         return (
             shown.job_id,
             str(shown.table),

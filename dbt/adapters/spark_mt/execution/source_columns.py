@@ -5,13 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.execution.errors import RefreshSchemaError
+from dbt.adapters.spark_mt.resolution import source_columns
 from dbt.adapters.spark_mt.resolution.columns import Names
-from dbt.adapters.spark_mt.resolution.source_columns import (
-    changed_columns,
-    has_star,
-    missing,
-    recorded_fields,
-)
 from dbt.adapters.spark_mt.resolution.validation import result_problems
 
 if TYPE_CHECKING:
@@ -39,11 +34,14 @@ def raise_if_unfit(table: StoredTable, analyzed: AnalyzedQuery) -> None:
 
 def new_source_columns(resolved: ResolvedDefinition, analyzed: AnalyzedQuery) -> str:
     """Describe the source columns that a definition with a `*` does not read; empty for none."""
-    if not has_star(resolved.expanded_query):
+    if not source_columns.has_star(resolved.expanded_query):
         return ""
-    names, recorded = Names.of(resolved.context), recorded_fields(resolved.source_columns)
+    names, recorded = (
+        Names.of(resolved.context),
+        source_columns.recorded_fields(resolved.source_columns),
+    )
     new = (
-        (each.source, [*missing(each.columns, recorded[each.source.lower()], names)])
+        (each.source, [*source_columns.missing(each.columns, recorded[each.source.lower()], names)])
         for each in analyzed.source_columns
         if each.source.lower() in recorded
     )
@@ -57,7 +55,10 @@ def new_source_columns(resolved: ResolvedDefinition, analyzed: AnalyzedQuery) ->
 
 
 def _source_changes(resolved: ResolvedDefinition, analyzed: AnalyzedQuery) -> Iterator[str]:
-    names, recorded = Names.of(resolved.context), recorded_fields(resolved.source_columns)
+    names, recorded = (
+        Names.of(resolved.context),
+        source_columns.recorded_fields(resolved.source_columns),
+    )
     for each in analyzed.source_columns:
         before = recorded.get(each.source.lower(), each.columns)
-        yield from changed_columns(each.source, before, each.columns, names)
+        yield from source_columns.changed_columns(each.source, before, each.columns, names)

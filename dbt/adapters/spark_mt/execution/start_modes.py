@@ -12,23 +12,10 @@ from dbt.adapters.spark_mt.definition.positions import Baseline, ChangeKind, pos
 from dbt.adapters.spark_mt.execution.baseline import read_after, reading, with_origin
 from dbt.adapters.spark_mt.execution.errors import StartModeChangeError
 from dbt.adapters.spark_mt.planning.steps import counted_from
-from dbt.adapters.spark_mt.resolution.durations import (
-    SESSION_TIME_ZONE,
-    parse_zone,
-    resolve_start_mode,
-)
+from dbt.adapters.spark_mt.resolution import durations
 from dbt.adapters.spark_mt.resolution.row_lineage import row_shape
 from dbt.adapters.spark_mt.statements.clauses import Effect
-from dbt.adapters.spark_mt.strategies.strategy import (
-    APPEND,
-    MERGE,
-    NONE,
-    STREAM,
-    WINDOW,
-    RefreshInputs,
-    Refusal,
-    Request,
-)
+from dbt.adapters.spark_mt.strategies import strategy
 from dbt.adapters.spark_mt.strategies.whole_table import advice
 
 if TYPE_CHECKING:
@@ -80,8 +67,10 @@ class Begun:
         return counted_from(plan, self.baseline)
 
 
-_FILL = RefreshInputs(Request.FILL)
-_STARTS = Refusal.of(STREAM, "START", "a start computes rows, and a stream resumes after them")
+_FILL = strategy.RefreshInputs(strategy.Request.FILL)
+_STARTS = strategy.Refusal.of(
+    strategy.STREAM, "START", "a start computes rows, and a stream resumes after them"
+)
 
 
 def filling(environment: Environment, trigger: str, resolution: Resolution) -> RefreshRun:
@@ -137,9 +126,11 @@ def begin_again(
 def _evaluated(environment: Environment, name: TableName, resolution: Resolution) -> Resolution:
     """Evaluate the start mode at the current instant, at which it takes effect."""
     definition = resolution.definition
-    zone = parse_zone(dict(definition.context.confs).get(SESSION_TIME_ZONE, "UTC"))
+    zone = durations.parse_zone(
+        dict(definition.context.confs).get(durations.SESSION_TIME_ZONE, "UTC")
+    )
     mode = definition.start_mode.mode
-    resolved = resolve_start_mode(mode, None, environment.clock(), zone, str(name))
+    resolved = durations.resolve_start_mode(mode, None, environment.clock(), zone, str(name))
     return replace(resolution, definition=replace(definition, start_mode=resolved))
 
 
@@ -181,7 +172,7 @@ class _Starter:
             if problem:
                 return self._fallback(table, problem)
             return self._started(since, table, ())
-        if not self._is_now and self._by_changes(keeps_rows=True).strategy == APPEND:
+        if not self._is_now and self._by_changes(keeps_rows=True).strategy == strategy.APPEND:
             raise self._refused(problem=_NO_KEY)
         since, warnings = self._instant_positions()
         before = table.positions or {}
@@ -266,11 +257,11 @@ class _Starter:
         by_changes = self._by_changes(keeps_rows=kept is not None)
         if changes := self._changed_types(since):
             raise self._refused(problem=changes)
-        kinds = {} if by_changes.strategy == MERGE else self._kinds(since)
+        kinds = {} if by_changes.strategy == strategy.MERGE else self._kinds(since)
         for name, kind in kinds.items():
             if kind is ChangeKind.REMOVED:
                 why = "there is no PRIMARY KEY by which the rows that this reaches could be found"
-                if by_changes.strategy == WINDOW:
+                if by_changes.strategy == strategy.WINDOW:
                     why = "the query is computed over the rows added since then as a whole"
                 raise self._refused(problem=_REWRITTEN.format(source=name, why=why))
         baseline = Baseline(since, kept.version if kept else None, f"START_MODE = {self._sql}")
@@ -296,7 +287,7 @@ class _Starter:
             return {name: kinds[newest.get(name) == after] for name, after in since}
 
         before = dict(baseline.positions)
-        inputs = RefreshInputs(Request.REFRESH, before, newest, moved)
+        inputs = strategy.RefreshInputs(strategy.Request.REFRESH, before, newest, moved)
         return self.environment.choose(definition, analyzed, baseline, inputs, (_STARTS,))
 
     def _by_changes(self, *, keeps_rows: bool) -> Choice:
@@ -304,7 +295,7 @@ class _Starter:
         definition, analyzed = self.resolution.definition, self.resolution.analyzed
         baseline = Baseline((), 0 if keeps_rows else None, f"START_MODE = {self._sql}")
         choice = self.environment.choose(definition, analyzed, baseline, excluded=(_STARTS,))
-        if choice.strategy != NONE:
+        if choice.strategy != strategy.NONE:
             return choice
         shape = self.shape
         if shape.unversioned:

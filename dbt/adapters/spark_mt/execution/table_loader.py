@@ -21,17 +21,8 @@ from dbt.adapters.spark_mt.definition.definition import (
 from dbt.adapters.spark_mt.definition.modes import RefreshMode
 from dbt.adapters.spark_mt.definition.positions import most_commits
 from dbt.adapters.spark_mt.definition.table_format import CommitEffect
-from dbt.adapters.spark_mt.execution.table_history import (
-    NO_OLDER_DEFINITION,
-    Commit,
-    TableState,
-    read_history,
-)
-from dbt.adapters.spark_mt.planning.properties import (
-    DEFINITION,
-    missing_not_null,
-    obsolete_not_null,
-)
+from dbt.adapters.spark_mt.execution import table_history
+from dbt.adapters.spark_mt.planning import properties as table_properties
 from dbt.adapters.spark_mt.query.types import InvalidTypeError, unbounded_type
 from dbt.adapters.spark_mt.resolution.options import read_options
 from dbt.adapters.spark_mt.resolution.row_lineage import unfollowed_names
@@ -42,7 +33,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.definition.definition import StoredDefinition
     from dbt.adapters.spark_mt.definition.table_format import TableFormat
-    from dbt.adapters.spark_mt.execution.table_history import Commit, History
+    from dbt.adapters.spark_mt.execution.table_history import History
 
 
 _FAR = 200
@@ -67,7 +58,7 @@ class Table:
     identity: Callable[[], str]
     properties: Mapping[str, str]
     clustered_by: tuple[str, ...]
-    commits: Callable[[], Iterable[Commit]]
+    commits: Callable[[], Iterable[table_history.Commit]]
     columns: Callable[[], tuple[Column, ...]]
 
     @property
@@ -84,12 +75,12 @@ def identify(table: Table) -> FoundTable:
             return _unmarked(table)
         return _marked(table, published)
     except UnreadableDefinitionError as error:
-        return _unreadable(table, read_history(islice(table.commits(), _FAR)), error)
+        return _unreadable(table, table_history.read_history(islice(table.commits(), _FAR)), error)
 
 
 def _marked(table: Table, published: StoredDefinition) -> FoundTable:
     """Identify a table with a definition among its properties: its own, a copied or an old one."""
-    history = read_history(table.commits(), published.generation)
+    history = table_history.read_history(table.commits(), published.generation)
     if history.released:
         return table.plain
     if history.unreadable is not None:
@@ -106,7 +97,7 @@ def plain_table(table: Table, partitioned_by: tuple[str, ...]) -> PlainTable:
         UnreadableDefinitionError: It has a definition that cannot be read.
     """
     commits = tuple(islice(table.commits(), _FAR))
-    history = read_history(commits)
+    history = table_history.read_history(commits)
     is_whole = bool(commits) and commits[-1].previous < 0
     is_clone = any(commit.effect is CommitEffect.CLONE for commit in commits)
     return PlainTable(
@@ -126,7 +117,7 @@ def published_definition(properties: Mapping[str, str], name: TableName) -> Stor
     Raises:
         UnreadableDefinitionError: The definition is there and cannot be read.
     """
-    encoded = properties.get(DEFINITION)
+    encoded = properties.get(table_properties.DEFINITION)
     return None if encoded is None else _decoded(encoded, name)
 
 
@@ -184,7 +175,9 @@ def _is_in_line(table: Table, definition: StoredDefinition) -> bool:
     if table.format.identity_property not in table.properties:
         return False
     constraints = table.format.constraints(table.properties)
-    if missing_not_null(definition, constraints) or obsolete_not_null(definition, constraints):
+    if table_properties.missing_not_null(
+        definition, constraints
+    ) or table_properties.obsolete_not_null(definition, constraints):
         return False
 
     def folded(columns: Iterable[str]) -> list[str]:
@@ -206,7 +199,7 @@ def _seq(history: History, fence: int = 0) -> int:
 
 def _unmarked(table: Table) -> FoundTable:
     """Identify a table without our properties: never materialized, not yet, or no longer."""
-    history = read_history(islice(table.commits(), _FAR))
+    history = table_history.read_history(islice(table.commits(), _FAR))
     if history.unreadable is not None:
         return _unreadable_commit(table, history, history.unreadable)
     if not history.definition:
@@ -224,7 +217,10 @@ def _unmarked(table: Table) -> FoundTable:
 
 
 def _unreadable_commit(
-    table: Table, history: History, commit: Commit, published: StoredDefinition | None = None
+    table: Table,
+    history: History,
+    commit: table_history.Commit,
+    published: StoredDefinition | None = None,
 ) -> Unreadable:
     """Return a table with a commit whose positions or definition this release cannot read.
 
@@ -279,8 +275,8 @@ def _stored_as(column: Column, real: list[tuple[str, str]]) -> tuple[str, str]:
 
 
 def state_of(
-    name: TableName, commits: Iterable[Commit], definition: StoredDefinition | None
-) -> TableState | None:
+    name: TableName, commits: Iterable[table_history.Commit], definition: StoredDefinition | None
+) -> table_history.TableState | None:
     """Return the state that a materialized table reflects; None for any other table.
 
     Args:
@@ -289,14 +285,14 @@ def state_of(
         definition: Its definition, for the sources that it does not follow; None if it cannot be
             read.
     """
-    seen: list[Commit] = []
+    seen: list[table_history.Commit] = []
 
-    def noting() -> Iterator[Commit]:
+    def noting() -> Iterator[table_history.Commit]:
         for commit in commits:
             seen.append(commit)
             yield commit
 
-    history = read_history(noting(), NO_OLDER_DEFINITION)
+    history = table_history.read_history(noting(), table_history.NO_OLDER_DEFINITION)
     if history.released or not history.is_ours:
         return None
     metadata, version = history.newest, seen[0].version
@@ -310,7 +306,7 @@ def state_of(
         # The partition that was written last counts: the others are those of other periods.
         positions = newest.metadata.partition_positions if newest.metadata else None
         read_at_ms = newest.timestamp_ms
-    return TableState(name, version, positions, read_at_ms, took_ms, unfollowed)
+    return table_history.TableState(name, version, positions, read_at_ms, took_ms, unfollowed)
 
 
 def _is_by_partition(definition: StoredDefinition | None) -> bool:
@@ -319,7 +315,9 @@ def _is_by_partition(definition: StoredDefinition | None) -> bool:
     return bool(read_options(definition.declared.options).date_formatters)
 
 
-def _partition(commits: Iterable[Commit], written: int) -> Commit | None:
+def _partition(
+    commits: Iterable[table_history.Commit], written: int
+) -> table_history.Commit | None:
     """Return the newest commit that wrote partitions after the one that wrote all rows."""
     for commit in commits:
         kind = commit.metadata.kind if commit.metadata else None

@@ -16,53 +16,19 @@ import re
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.columns import SourceColumns, TableName, quote
-from dbt.adapters.spark_mt.query.analyzer import (
-    AnalyzedQuery,
-    QueryError,
-    Source,
-    SourceKind,
-    TemporaryObjectError,
-    ViewQuery,
-)
+from dbt.adapters.spark_mt.query import analyzer
 from dbt.adapters.spark_mt.query.function_use import functions_of
 from dbt.adapters.spark_mt.query.functions import RANDOM
 from dbt.adapters.spark_mt.query.operator_builder import operator_tree, relations_to_list
 from dbt.adapters.spark_mt.query.text import naming_variables, without_lookups
+from dbt.adapters.spark_mt.resolution import source_columns
 from dbt.adapters.spark_mt.resolution.columns import Names
-from dbt.adapters.spark_mt.resolution.source_columns import (
-    UnboundColumnsError,
-    bind,
-    field_names,
-    merged,
-    recorded_fields,
-    selection,
-)
+from dbt.adapters.spark_mt.spark import errors as spark_errors
+from dbt.adapters.spark_mt.spark import query_relations
 from dbt.adapters.spark_mt.spark.binding import current_columns, direct_relations, refused_columns
-from dbt.adapters.spark_mt.spark.errors import (
-    failure_of,
-    is_spark_error,
-    suppress_spark_errors,
-    unlogged,
-)
 from dbt.adapters.spark_mt.spark.formats import FORMATS
 from dbt.adapters.spark_mt.spark.plan import parts_of
 from dbt.adapters.spark_mt.spark.private_session import context_of
-from dbt.adapters.spark_mt.spark.query_relations import (
-    AS_SUBQUERY_OFFSET,
-    CREATE_PROBE,
-    EXPLAIN_PROBE,
-    NO_STAND_INS,
-    Inspection,
-    analysed,
-    builtin_functions,
-    describe_function,
-    describe_view,
-    failure_at,
-    inspect,
-    match_names,
-    providers_of,
-    table_name,
-)
 from dbt.adapters.spark_mt.spark.streams.sources import standing_in
 from dbt.adapters.spark_mt.spark.types import columns_of
 
@@ -88,13 +54,15 @@ class QueryObjects:
     def __init__(
         self,
         spark: SparkSession,
-        inspection: Inspection,
+        inspection: query_relations.Inspection,
         context: QueryContext,
     ) -> None:
         self._spark = spark
         self._inspection = inspection
         self._views = {
-            relation.name: describe_view(spark, table_name(relation.name))
+            relation.name: query_relations.describe_view(
+                spark, query_relations.table_name(relation.name)
+            )
             for relation in inspection.plan.relations
             if relation.kind == "view"
         }
@@ -104,31 +72,37 @@ class QueryObjects:
         for view in self._views.values():
             self._read(view.text, view.context.catalog, view.context.schema)
 
-    def sources(self) -> Iterator[Source]:
+    def sources(self) -> Iterator[analyzer.Source]:
         """Yield every source, as often as the plan shows it."""
         plan = self._inspection.plan
-        tables = {table_name(r.name) for r in plan.relations if r.kind == "table"}
-        providers = providers_of(self._spark, sorted(tables, key=str))
+        tables = {query_relations.table_name(r.name) for r in plan.relations if r.kind == "table"}
+        providers = query_relations.providers_of(self._spark, sorted(tables, key=str))
         for relation in plan.relations:
-            name = table_name(relation.name)
-            via = tuple(table_name(view) for view in relation.via)
+            name = query_relations.table_name(relation.name)
+            via = tuple(query_relations.table_name(view) for view in relation.via)
             if relation.kind == "view":
                 text = self._views[relation.name].fingerprint_text
-                yield Source(name, SourceKind.VIEW, via, text)
+                yield analyzer.Source(name, analyzer.SourceKind.VIEW, via, text)
             elif relation.kind == "table":
                 provider = providers.get(name, "")
                 is_versioned = FORMATS.of(provider) is not None
-                kind = SourceKind.VERSIONED if is_versioned else SourceKind.UNVERSIONED
-                yield Source(name, kind, via, format=provider)
+                kind = (
+                    analyzer.SourceKind.VERSIONED
+                    if is_versioned
+                    else analyzer.SourceKind.UNVERSIONED
+                )
+                yield analyzer.Source(name, kind, via, format=provider)
         for function in self._functions.values():
-            yield Source(function.name, SourceKind.FUNCTION, (), function.definition)
+            yield analyzer.Source(
+                function.name, analyzer.SourceKind.FUNCTION, (), function.definition
+            )
         yield from self._unnamed(plan)
 
-    def views(self) -> tuple[ViewQuery, ...]:
+    def views(self) -> tuple[analyzer.ViewQuery, ...]:
         """Return every view that the query reads, also through other views."""
         return tuple(
-            ViewQuery(
-                table_name(name),
+            analyzer.ViewQuery(
+                query_relations.table_name(name),
                 view.text,
                 view.context.catalog,
                 view.context.schema,
@@ -143,7 +117,10 @@ class QueryObjects:
         """Return why the text of a view does not account for what it reads; empty if all do."""
         plan = self._inspection.plan
         gaps = (
-            (view.name, match_names(view.text, plan, (*r.via, r.name), view.context).gap)
+            (
+                view.name,
+                query_relations.match_names(view.text, plan, (*r.via, r.name), view.context).gap,
+            )
             for r in plan.relations
             if (view := self._views.get(r.name)) is not None
         )
@@ -178,12 +155,12 @@ class QueryObjects:
             name = TableName.of(*call).within(catalog, schema)
             if name in self._functions or (len(call) > 1 and call[-2].lower() in _SYSTEM_SCHEMAS):
                 continue
-            found = describe_function(self._spark, name.parts)
+            found = query_relations.describe_function(self._spark, name.parts)
             if found is not None and found.name not in self._functions and not found.is_temporary:
                 self._functions[found.name] = found
                 self._read(found.body, found.name.catalog or catalog, found.name.schema or schema)
 
-    def _unnamed(self, plan: Plan) -> Iterator[Source]:
+    def _unnamed(self, plan: Plan) -> Iterator[analyzer.Source]:
         """Relations without a name in a catalog, such as ``parquet.`/path` ``."""
         if not plan.unnamed:
             return
@@ -191,13 +168,17 @@ class QueryObjects:
         paths = [ref for ref in self._inspection.shape.relations if ref not in matched]
         for ref in paths:
             format_ = ref.parts[-2].lower() if len(ref.parts) > 1 else ""
-            yield Source(TableName.of(*ref.parts[-3:]), SourceKind.UNVERSIONED, format=format_)
+            yield analyzer.Source(
+                TableName.of(*ref.parts[-3:]), analyzer.SourceKind.UNVERSIONED, format=format_
+            )
         if len(paths) < plan.unnamed:
-            yield Source(TableName("relations without a name"), SourceKind.UNVERSIONED)
+            yield analyzer.Source(
+                TableName("relations without a name"), analyzer.SourceKind.UNVERSIONED
+            )
 
 
 def _is_builtin(spark: SparkSession, call: tuple[str, ...]) -> bool:
-    return len(call) == 1 and call[0].lower() in builtin_functions(spark)
+    return len(call) == 1 and call[0].lower() in query_relations.builtin_functions(spark)
 
 
 _SUBSTITUTES = "spark.sql.variable.substitute"
@@ -220,7 +201,7 @@ class SparkQueryAnalyzer:
     def __init__(
         self,
         spark: SparkSession,
-        stand_ins: StandIns = NO_STAND_INS,
+        stand_ins: StandIns = query_relations.NO_STAND_INS,
         known: tuple[SourceColumns, ...] | None = None,
         context: QueryContext | None = None,
     ) -> None:
@@ -229,7 +210,9 @@ class SparkQueryAnalyzer:
         self._stand_ins = stand_ins
         self._known = known
 
-    def analyze(self, query: str, recorded: tuple[SourceColumns, ...] = ()) -> AnalyzedQuery:
+    def analyze(
+        self, query: str, recorded: tuple[SourceColumns, ...] = ()
+    ) -> analyzer.AnalyzedQuery:
         """Analyse `query`.
 
         Args:
@@ -245,14 +228,14 @@ class SparkQueryAnalyzer:
         context = self._context or context_of(self._spark)
         try:
             return self._analyzed(query, context, recorded)
-        except QueryError:
+        except analyzer.QueryError:
             if self._stand_ins.views:
                 raise
             with standing_in(self._spark, query, context) as (session, stand_ins):
                 if not stand_ins.views:
                     raise
-                analyzer = SparkQueryAnalyzer(session, stand_ins, self._known, self._context)
-                return analyzer.analyze(query, recorded)
+                nested = SparkQueryAnalyzer(session, stand_ins, self._known, self._context)
+                return nested.analyze(query, recorded)
 
     def is_accepted(self, query: str) -> bool:
         """Whether Spark takes the query now, and it uses no temporary objects.
@@ -260,23 +243,27 @@ class SparkQueryAnalyzer:
         For a query that was analysed in the same context. It takes one statement.
         """
         self._refuse_substitutions(query)
-        failure = failure_at(self._spark, CREATE_PROBE + without_lookups(query).text)
+        failure = query_relations.failure_at(
+            self._spark, query_relations.CREATE_PROBE + without_lookups(query).text
+        )
         return failure is not None and failure.is_missing_schema
 
     def columns(self, query: str) -> tuple[Column, ...]:
         """As `QueryAnalyzer.columns`; relations are not read."""
-        with suppress_spark_errors():
-            return columns_of(analysed(self._spark, without_lookups(query).text).schema)
+        with spark_errors.suppress_spark_errors():
+            return columns_of(
+                query_relations.analysed(self._spark, without_lookups(query).text).schema
+            )
         return self.analyze(query).columns  # which names the error
 
     def _analyzed(
         self, query: str, context: QueryContext, recorded: tuple[SourceColumns, ...]
-    ) -> AnalyzedQuery:
+    ) -> analyzer.AnalyzedQuery:
         lookups = without_lookups(query)
         self._refuse_substitutions(query)
         if variables := naming_variables(query):
             listed = ", ".join(f"the session variable {quote(name)}" for name in variables)
-            raise TemporaryObjectError(objects=listed)
+            raise analyzer.TemporaryObjectError(objects=listed)
         inspection = self._inspect(lookups.text, context)
         if not self._stand_ins.views:  # whose session has no temporary objects but these
             self._refuse_temporary(inspection)
@@ -288,7 +275,7 @@ class SparkQueryAnalyzer:
             columns, text = self._source_columns(inspection, expanded, context, recorded)
             schema = schema if text == expanded else self._schema(text, context)
         views = objects.views()
-        return AnalyzedQuery(
+        return analyzer.AnalyzedQuery(
             query=query,
             expanded=expanded,
             columns=columns_of(schema),
@@ -311,7 +298,7 @@ class SparkQueryAnalyzer:
 
     def _source_columns(
         self,
-        inspection: Inspection,
+        inspection: query_relations.Inspection,
         expanded: str,
         context: QueryContext,
         recorded: tuple[SourceColumns, ...],
@@ -320,16 +307,18 @@ class SparkQueryAnalyzer:
         views = {str(each.name): each.view for each in self._stand_ins.views}
         relations = direct_relations(inspection, context)
         places = {name: views.get(name, sql) for name, sql in relations.items()}
-        known, names = recorded_fields(recorded), Names.of(context)
+        known, names = source_columns.recorded_fields(recorded), Names.of(context)
         found, selections = [], {}
         for name, now in current_columns(self._spark, places).items():
-            wanted = merged(known.get(name.lower(), ()), field_names(now), names)
+            wanted = source_columns.merged(
+                known.get(name.lower(), ()), source_columns.field_names(now), names
+            )
             found.append(SourceColumns(name, wanted))
-            if (items := selection(now, wanted, names)) is not None:
+            if (items := source_columns.selection(now, wanted, names)) is not None:
                 selections[name.lower()] = items
         try:
-            return tuple(found), bind(expanded, context, selections)
-        except UnboundColumnsError as error:
+            return tuple(found), source_columns.bind(expanded, context, selections)
+        except source_columns.UnboundColumnsError as error:
             raise refused_columns(str(error), ()) from error
 
     def _more_columns(
@@ -337,41 +326,50 @@ class SparkQueryAnalyzer:
         expanded: str,
         context: QueryContext,
         known: tuple[SourceColumns, ...],
-        views: tuple[ViewQuery, ...],
+        views: tuple[analyzer.ViewQuery, ...],
     ) -> tuple[SourceColumns, ...]:
         """Return the columns of relations of views, and of relations at a version of the user's."""
         tree = operator_tree(expanded, context, sources=known, views=views)
         places = relations_to_list(tree)
         found = current_columns(self._spark, places)
-        return tuple(SourceColumns(name, field_names(columns)) for name, columns in found.items())
+        return tuple(
+            SourceColumns(name, source_columns.field_names(columns))
+            for name, columns in found.items()
+        )
 
-    def _inspect(self, text: str, context: QueryContext) -> Inspection:
+    def _inspect(self, text: str, context: QueryContext) -> query_relations.Inspection:
         try:
-            with unlogged():
-                found = inspect(self._spark, text, context, self._stand_ins)
+            with spark_errors.unlogged():
+                found = query_relations.inspect(self._spark, text, context, self._stand_ins)
         except Exception as error:
-            if not is_spark_error(error):
+            if not spark_errors.is_spark_error(error):
                 raise
-            failure = failure_of(error)
+            failure = spark_errors.failure_of(error)
             if not failure.is_syntax_error:
                 self._schema(text, context)
-            raise query_error(failure, text, len(EXPLAIN_PROBE)) from error
+            raise query_error(failure, text, len(query_relations.EXPLAIN_PROBE)) from error
         if found is not None:
             return found
         self._schema(text, context)
-        raise QueryError(place="", engine_condition="NO_PLAN", message="Spark shows no plan of it.")
+        raise analyzer.QueryError(
+            place="", engine_condition="NO_PLAN", message="Spark shows no plan of it."
+        )
 
     def _schema(self, text: str, context: QueryContext) -> StructType:
         try:
-            with unlogged():
-                return analysed(self._spark, self._stand_ins.inserted(text, context)).schema
+            with spark_errors.unlogged():
+                return query_relations.analysed(
+                    self._spark, self._stand_ins.inserted(text, context)
+                ).schema
         except Exception as error:
-            if is_spark_error(error):
-                raise query_error(failure_of(error), text, AS_SUBQUERY_OFFSET) from error
+            if spark_errors.is_spark_error(error):
+                raise query_error(
+                    spark_errors.failure_of(error), text, query_relations.AS_SUBQUERY_OFFSET
+                ) from error
             raise
 
     def _expanded(
-        self, inspection: Inspection, context: QueryContext
+        self, inspection: query_relations.Inspection, context: QueryContext
     ) -> tuple[str, StructType, str]:
         """Return the query with full names, its result, and why not all names could be made full.
 
@@ -380,10 +378,12 @@ class SparkQueryAnalyzer:
         """
         text = inspection.rewritten(lambda _, name: name.sql)
         try:
-            with unlogged():
-                schema = analysed(self._spark, self._stand_ins.inserted(text, context)).schema
+            with spark_errors.unlogged():
+                schema = query_relations.analysed(
+                    self._spark, self._stand_ins.inserted(text, context)
+                ).schema
         except Exception as error:
-            if not is_spark_error(error):
+            if not spark_errors.is_spark_error(error):
                 raise
             why = "Spark does not take it with the full names of its tables"
             return inspection.text, self._schema(inspection.text, context), why
@@ -400,12 +400,14 @@ class SparkQueryAnalyzer:
             if key.startswith(_SUBSTITUTED_PREFIXES) or self._spark.conf.get(key, None) is not None
         ]
         if known:
-            raise TemporaryObjectError(
+            raise analyzer.TemporaryObjectError(
                 objects=", ".join(f"the substitution ${{{key}}}" for key in known)
             )
 
-    def _refuse_temporary(self, inspection: Inspection) -> None:
-        failure = failure_at(self._spark, CREATE_PROBE + inspection.text)
+    def _refuse_temporary(self, inspection: query_relations.Inspection) -> None:
+        failure = query_relations.failure_at(
+            self._spark, query_relations.CREATE_PROBE + inspection.text
+        )
         if failure is None or not failure.is_temporary_object:
             return
         named = {(failure.parameter("tempObj"), failure.parameter("tempObjName")): None}
@@ -414,13 +416,15 @@ class SparkQueryAnalyzer:
                 named["VIEW", TableName.of(*relation.name).sql] = None
         for match in _VARIABLE.finditer(inspection.plan.text):
             named["VARIABLE", TableName.of(*parts_of(match["name"])).sql] = None
-        builtin = builtin_functions(self._spark)
+        builtin = query_relations.builtin_functions(self._spark)
         for call in functions_of(inspection.text).calls:
-            function = describe_function(self._spark, call) if len(call) <= 3 else None
+            function = (
+                query_relations.describe_function(self._spark, call) if len(call) <= 3 else None
+            )
             if function is not None and function.is_temporary and call[-1].lower() not in builtin:
                 named["FUNCTION", function.name.sql] = None
         listed = [f"{_KINDS.get(kind, kind.lower())} {name}" for kind, name in named]
-        raise TemporaryObjectError(objects=", ".join(listed))
+        raise analyzer.TemporaryObjectError(objects=", ".join(listed))
 
 
 _KINDS = {
@@ -430,7 +434,7 @@ _KINDS = {
 }
 
 
-def query_error(failure: SparkFailure, query: str, offset: int) -> QueryError:
+def query_error(failure: SparkFailure, query: str, offset: int) -> analyzer.QueryError:
     """Return the error of a query that Spark refused.
 
     Args:
@@ -440,7 +444,7 @@ def query_error(failure: SparkFailure, query: str, offset: int) -> QueryError:
             the only line end.
     """
     line, column = _place(failure, query, offset)
-    return QueryError(
+    return analyzer.QueryError(
         place=f" at line {line}, column {column}" if line else "",
         engine_condition=failure.condition,
         sql_state=failure.sql_state,
@@ -464,9 +468,9 @@ def _place(failure: SparkFailure, query: str, offset: int) -> tuple[int, int]:
     return (line - 1, column) if line > 1 else (0, 0)
 
 
-def _distinct(sources: Iterable[Source]) -> Iterator[Source]:
+def _distinct(sources: Iterable[analyzer.Source]) -> Iterator[analyzer.Source]:
     """Yield each source once, the direct one where there is one."""
-    found: dict[TableName, Source] = {}
+    found: dict[TableName, analyzer.Source] = {}
     for source in sources:
         if source.name not in found or (found[source.name].via and not source.via):
             found[source.name] = source

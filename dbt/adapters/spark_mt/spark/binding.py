@@ -8,18 +8,8 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.definition.columns import SourceColumns, TableName, quote
 from dbt.adapters.spark_mt.query.analyzer import SourceColumnsError
 from dbt.adapters.spark_mt.query.text import shape_of
+from dbt.adapters.spark_mt.resolution import source_columns
 from dbt.adapters.spark_mt.resolution.columns import Names
-from dbt.adapters.spark_mt.resolution.source_columns import (
-    UnboundColumnsError,
-    bind,
-    changed_columns,
-    field_names,
-    full_name_of,
-    hides_order,
-    missing,
-    selection,
-    takes_all_columns,
-)
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error, unlogged
 from dbt.adapters.spark_mt.spark.query_relations import analysed
 from dbt.adapters.spark_mt.spark.types import columns_of
@@ -63,7 +53,7 @@ class BoundQuery:
         Where nothing in a query takes columns without naming them, its own text does as well. It
         is needed where a subquery hides what it uses, such as a qualified name.
         """
-        if self.text == self.plain or hides_order(self.plain):
+        if self.text == self.plain or source_columns.hides_order(self.plain):
             return (self.text,)
         return self.text, self.plain
 
@@ -96,15 +86,22 @@ def bound_query(
     relations = _relations(query, context, recorded)
     places = {n: place_of(n, sql) if place_of else sql for n, sql in relations.items()}
     now = current_columns(spark, places)
-    fields = {name: field_names(columns) for name, columns in now.items()}
-    changes = tuple(c for n in now for c in changed_columns(n, wanted[n], fields[n], names))
-    is_losing = any(True for n in now for _ in missing(wanted[n], fields[n], names))
-    if is_losing and takes_all_columns(query):
+    fields = {name: source_columns.field_names(columns) for name, columns in now.items()}
+    changes = tuple(
+        c for n in now for c in source_columns.changed_columns(n, wanted[n], fields[n], names)
+    )
+    is_losing = any(True for n in now for _ in source_columns.missing(wanted[n], fields[n], names))
+    if is_losing and source_columns.takes_all_columns(query):
         raise refused_columns(_TAKES_ALL, changes)
     try:
-        found = ((n.lower(), selection(columns, wanted[n], names)) for n, columns in now.items())
-        text = bind(query, context, {n: items for n, items in found if items is not None})
-    except UnboundColumnsError as error:
+        found = (
+            (n.lower(), source_columns.selection(columns, wanted[n], names))
+            for n, columns in now.items()
+        )
+        text = source_columns.bind(
+            query, context, {n: items for n, items in found if items is not None}
+        )
+    except source_columns.UnboundColumnsError as error:
         raise refused_columns(str(error), changes) from error
     return BoundQuery(text, query, fields, changes)
 
@@ -187,7 +184,7 @@ def _relations(
     if not recorded:
         return {}
     named = {
-        full_name_of(ref, context): relation_sql(ref.parts, context)
+        source_columns.full_name_of(ref, context): relation_sql(ref.parts, context)
         for ref in shape_of(query).relations
         if not ref.pinned
     }

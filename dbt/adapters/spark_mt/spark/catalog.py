@@ -8,13 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dbt.adapters.spark_mt.execution.table_format import TableDescription
 from dbt.adapters.spark_mt.query.analyzer import SourceKind
+from dbt.adapters.spark_mt.spark import errors as spark_errors
 from dbt.adapters.spark_mt.spark.delta.format import has_own_catalog
-from dbt.adapters.spark_mt.spark.errors import (
-    failure_of,
-    is_spark_error,
-    suppress_spark_errors,
-    unlogged,
-)
 from dbt.adapters.spark_mt.spark.formats import FORMATS
 from dbt.adapters.spark_mt.spark.private_session import is_connect
 from dbt.adapters.spark_mt.spark.query_relations import describe_function, describe_view
@@ -133,7 +128,7 @@ class TableDetails:
         if kind is SourceKind.FUNCTION:
             function = describe_function(self._spark, name.parts)
             return None if function is None else function.definition
-        with suppress_spark_errors(lambda failure: failure.is_missing_table):
+        with spark_errors.suppress_spark_errors(lambda failure: failure.is_missing_table):
             return describe_view(self._spark, name).fingerprint_text
         return None
 
@@ -174,14 +169,14 @@ class TableDetails:
 
     def _asked(self, name: TableName) -> TableDetail | NoTable:
         try:
-            with unlogged():
+            with spark_errors.unlogged():
                 facts = self._facts(name)
         except Exception as error:
-            if not is_spark_error(error):
+            if not spark_errors.is_spark_error(error):
                 raise
             # Where nothing has the name, its reasons cost twenty times as much as this check. It
             # fails itself where a table's files are gone.
-            with suppress_spark_errors():
+            with spark_errors.suppress_spark_errors():
                 if not self._spark.catalog.tableExists(name.sql):
                     return NoTable()
             return self._why_not(name, error)
@@ -193,15 +188,18 @@ class TableDetails:
         )
 
     def _why_not(self, name: TableName, error: Exception) -> NoTable:
-        failure = failure_of(error)
+        failure = spark_errors.failure_of(error)
         try:
-            with unlogged():
+            with spark_errors.unlogged():
                 kind = self._spark.catalog.getTable(name.sql).tableType
         except Exception as missing:
-            if not (is_spark_error(missing) and failure_of(missing).is_missing_table):
+            if not (
+                spark_errors.is_spark_error(missing)
+                and spark_errors.failure_of(missing).is_missing_table
+            ):
                 raise
             # Spark's own conditions are about names that the catalog does not have.
-            gone = failure_of(missing).main_condition in FORMATS.conditions.no_table
+            gone = spark_errors.failure_of(missing).main_condition in FORMATS.conditions.no_table
             return NoTable(_FILES_GONE, failure.message) if gone else NoTable()
         if kind == "VIEW":
             return NoTable("view", failure.message)
@@ -223,7 +221,7 @@ class _DriverCatalog:
         """
         is_known = name.catalog == SPARK_CATALOG and not is_connect(self._spark)
         if is_known and has_own_catalog(self._spark):
-            with suppress_spark_errors():  # the statements say why there is none
+            with spark_errors.suppress_spark_errors():  # the statements say why there is none
                 return self._location(name)
         return ""
 

@@ -13,13 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from dbt.adapters.spark_mt.definition.columns import TableName, quote
 from dbt.adapters.spark_mt.definition.commit_metadata import encode_commit
-from dbt.adapters.spark_mt.execution.errors import (
-    ConstraintViolatedError,
-    ExecutorLostError,
-    RefreshFailedError,
-    RefreshSchemaError,
-    SourceFilesGoneError,
-)
+from dbt.adapters.spark_mt.execution import errors
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.execution.table_history import is_other_table
 from dbt.adapters.spark_mt.planning.constraints import violations_query
@@ -108,7 +102,7 @@ def raise_if_violated(session: PrivateSession, name: TableName, query: str | Non
     rows = session.spark.sql(query).collect()
     if rows:
         found = [f"{row['violation']}: {row['row_values']}" for row in rows]
-        raise ConstraintViolatedError(violations=found, table=name)
+        raise errors.ConstraintViolatedError(violations=found, table=name)
 
 
 def computed_rows(content: str, touched: Sequence[str], key: Sequence[str]) -> str:
@@ -166,19 +160,19 @@ class WriteErrors:
         if self.has_conflict(step):
             return CommitConflictError(table=table)
         if failure.is_lost_executor:
-            return ExecutorLostError(table=table)
+            return errors.ExecutorLostError(table=table)
         if failure.is_schema_mismatch:
-            return RefreshSchemaError(violations=[failure.message], table=table)
+            return errors.RefreshSchemaError(violations=[failure.message], table=table)
         return self._not_computed(step, failure)
 
-    def _not_computed(self, step: Writing, failure: SparkFailure) -> RefreshFailedError:
+    def _not_computed(self, step: Writing, failure: SparkFailure) -> errors.RefreshFailedError:
         """Return the error of rows that Spark did not compute; of changes, which files are gone."""
         table, problem = step.definition.name, f"[{failure.condition}] {failure.message}"
         since = getattr(step, "since", None)
         if not since or not failure.is_unreadable_version:
-            return RefreshFailedError(table=table, problem=problem)
+            return errors.RefreshFailedError(table=table, problem=problem)
         sources = self._named_in(failure, [name for name, _ in since])
-        return SourceFilesGoneError(table=table, sources=sources, problem=problem)
+        return errors.SourceFilesGoneError(table=table, sources=sources, problem=problem)
 
     def _named_in(self, failure: SparkFailure, names: Sequence[str]) -> str:
         """Return the sources whose files a failure names; all of them where it names none."""

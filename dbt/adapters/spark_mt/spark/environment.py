@@ -8,17 +8,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from dbt.adapters.spark_mt.execution.context import (
-    DeferredRows,
-    ExecutionContext,
-    LocalProcesses,
-    ThreadedHeartbeat,
-    run_parallel,
-)
+from dbt.adapters.spark_mt.execution import context
 from dbt.adapters.spark_mt.execution.environment import Environment, QuietTables
 from dbt.adapters.spark_mt.execution.errors import problem_of
 from dbt.adapters.spark_mt.execution.leases import Managers
 from dbt.adapters.spark_mt.resolution.settings import PREFIX, Settings
+from dbt.adapters.spark_mt.spark import private_session, system_table
 from dbt.adapters.spark_mt.spark.catalog import NewestVersions, TableDetails
 from dbt.adapters.spark_mt.spark.commit import WriteErrors
 from dbt.adapters.spark_mt.spark.delta.log import DeltaLog, DriverLog
@@ -29,12 +24,6 @@ from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
 from dbt.adapters.spark_mt.spark.input_size import FEW_ROWS
 from dbt.adapters.spark_mt.spark.leases import LAYOUT, SparkLeaseLog
 from dbt.adapters.spark_mt.spark.observer import SparkTableObserver
-from dbt.adapters.spark_mt.spark.private_session import (
-    PrivateSessions,
-    confs_of,
-    is_connect,
-    lasting_session,
-)
 from dbt.adapters.spark_mt.spark.query_rows import QueryRows
 from dbt.adapters.spark_mt.spark.registry import SparkSystemLog
 from dbt.adapters.spark_mt.spark.runner import SparkStepRunner
@@ -49,13 +38,6 @@ from dbt.adapters.spark_mt.spark.stored_sums import SumsTables
 from dbt.adapters.spark_mt.spark.streams.batches import BatchWriter, Checkpoints
 from dbt.adapters.spark_mt.spark.streams.query import StreamQueries
 from dbt.adapters.spark_mt.spark.streams.runner import SparkStreamRunner, StreamFiller, StreamParts
-from dbt.adapters.spark_mt.spark.system_table import (
-    REGISTRY_LAYOUT,
-    Layout,
-    SmallReader,
-    SystemTable,
-    at_once,
-)
 from dbt.adapters.spark_mt.spark.table_store import SparkSourceStates, SparkTableStore
 from dbt.adapters.spark_mt.spark.writer import ContentWriter
 
@@ -107,14 +89,14 @@ class SparkEnvironment:
         *,
         owner: Callable[[], Pairs] = tuple,
         clock: Callable[[], datetime] = utc_now,
-        in_background: RunInBackground = at_once,
+        in_background: RunInBackground = system_table.at_once,
         known: KnownQueries | None = None,
         reading: SparkSession | None = None,
     ) -> None:
         self._spark = spark
         reading = self.reading = reading or _reading_session(spark)
-        self.sessions = PrivateSessions(spark)
-        files = None if is_connect(spark) else DriverFiles(spark)
+        self.sessions = private_session.PrivateSessions(spark)
+        files = None if private_session.is_connect(spark) else DriverFiles(spark)
         tables = self.tables = versioned_tables(reading, files)
         self.details = TableDetails(reading, tables)
         store = SparkTableStore(spark, tables, self.details)
@@ -122,7 +104,7 @@ class SparkEnvironment:
         now_ms = partial(_now_ms, clock)
         versions = NewestVersions(TableDetails(reading, tables), tables.log)
         made = partial(_system_table, spark, reading, tables, _small_tables(spark, files), versions)
-        registry, leases = made(REGISTRY_LAYOUT, in_background), made(LAYOUT)
+        registry, leases = made(system_table.REGISTRY_LAYOUT, in_background), made(LAYOUT)
         log = self.log = SparkSystemLog(spark, registry, now_ms, versions)
         self.leases = SparkLeaseLog(leases, versions, _names(spark, files), files)
         settings = partial(_settings, spark)  # no method: a part must not refer to the environment
@@ -154,7 +136,7 @@ class SparkEnvironment:
             execution_context=_execution_context(log, now_ms),
             observer=SparkTableObserver(spark, self.sessions, rows, tables, self.details),
             owner=owner,
-            managers=Managers(self.leases, LocalProcesses(), now_ms),
+            managers=Managers(self.leases, context.LocalProcesses(), now_ms),
             handlers=log.handler,
             quiet=QuietTables(store, sources, now_ms),
             storage=SparkStorage(tables, self.sessions, self.details, parts, now_ms),
@@ -168,7 +150,7 @@ class SparkEnvironment:
 
 
 def _filler(
-    sessions: PrivateSessions, parts: StreamParts | None, errors: WriteErrors
+    sessions: private_session.PrivateSessions, parts: StreamParts | None, errors: WriteErrors
 ) -> StreamFiller | None:
     return None if parts is None else StreamFiller(sessions, parts, errors)
 
@@ -179,7 +161,7 @@ class SparkStorage:
     def __init__(
         self,
         tables: SparkTables,
-        sessions: PrivateSessions,
+        sessions: private_session.PrivateSessions,
         details: TableDetails,
         parts: StreamParts | None,
         now_ms: Callable[[], int],
@@ -229,11 +211,13 @@ def _system_table(
     tables: DeltaTables,
     small: SmallDeltaTables | None,
     versions: NewestVersions,
-    layout: Layout,
-    in_background: RunInBackground = at_once,
-) -> SystemTable:
-    reader = None if small is None else SmallReader(small, versions, layout)
-    return SystemTable(reading, tables, PrivateSessions(spark), layout, reader, in_background)
+    layout: system_table.Layout,
+    in_background: RunInBackground = system_table.at_once,
+) -> system_table.SystemTable:
+    reader = None if small is None else system_table.SmallReader(small, versions, layout)
+    return system_table.SystemTable(
+        reading, tables, private_session.PrivateSessions(spark), layout, reader, in_background
+    )
 
 
 _READING: WeakKeyDictionary[SparkSession, SparkSession] = WeakKeyDictionary()
@@ -241,10 +225,10 @@ _READING: WeakKeyDictionary[SparkSession, SparkSession] = WeakKeyDictionary()
 
 def _reading_session(spark: SparkSession) -> SparkSession:
     """Return the session that reads for a session, the same each time."""
-    if is_connect(spark):
+    if private_session.is_connect(spark):
         return spark
     if spark not in _READING:
-        _READING[spark] = lasting_session(spark, FEW_ROWS)
+        _READING[spark] = private_session.lasting_session(spark, FEW_ROWS)
     return _READING[spark]
 
 
@@ -262,16 +246,16 @@ def _shown_confs(spark: SparkSession) -> dict[str, str]:
 
 
 def _set_confs(spark: SparkSession, prefix: str) -> dict[str, str]:
-    return confs_of(spark, lambda key: key.startswith(prefix))
+    return private_session.confs_of(spark, lambda key: key.startswith(prefix))
 
 
-def _execution_context(log: SparkSystemLog, now_ms: Callable[[], int]) -> ExecutionContext:
-    return ExecutionContext(
+def _execution_context(log: SparkSystemLog, now_ms: Callable[[], int]) -> context.ExecutionContext:
+    return context.ExecutionContext(
         log=log,
-        deferred=DeferredRows(log.append, now_ms),
-        processes=LocalProcesses(),
-        heartbeat=ThreadedHeartbeat(),
-        run_both=run_parallel,
+        deferred=context.DeferredRows(log.append, now_ms),
+        processes=context.LocalProcesses(),
+        heartbeat=context.ThreadedHeartbeat(),
+        run_both=context.run_parallel,
         is_cancellation=_is_cancellation,
     )
 

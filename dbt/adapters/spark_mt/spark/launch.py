@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.definition.releases import check_java
+from dbt.adapters.spark_mt.spark import jvm
 from dbt.adapters.spark_mt.spark.class_archive import archived_classes
 from dbt.adapters.spark_mt.spark.delta.format import PACKAGES_KEY
 from dbt.adapters.spark_mt.spark.delta.releases import pyspark_version
-from dbt.adapters.spark_mt.spark.jvm import end_of_log, java, java_version, launch_variable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -166,9 +166,9 @@ def launch(confs: Mapping[str, str], log: Path, variables: Mapping[str, str]) ->
     from pyspark.errors import PySparkRuntimeError
     from pyspark.java_gateway import launch_gateway
 
-    if (file := java()) is None:
+    if (file := jvm.java()) is None:
         raise JavaMissingError(javaHome=os.environ.get("JAVA_HOME") or "not set")
-    check_java(java_version(file), file, pyspark_version())
+    check_java(jvm.java_version(file), file, pyspark_version())
     global _is_launched  # noqa: PLW0603 - a process has one JVM of Spark
     usable_folder(log.parent)
     with log.open("wb") as output, _private_files() as files, archived_classes(confs):
@@ -178,7 +178,7 @@ def launch(confs: Mapping[str, str], log: Path, variables: Mapping[str, str]) ->
             with _launch_variables(given):
                 gateway: object = launch_gateway(popen_kwargs=to_jvm)  # type: ignore[no-untyped-call]
         except PySparkRuntimeError as error:
-            raise SparkStartError(log=log, violations=end_of_log(log)) from error
+            raise SparkStartError(log=log, violations=jvm.end_of_log(log)) from error
     _is_launched = True
     return gateway
 
@@ -309,5 +309,5 @@ def _launch_variables(variables: Mapping[str, str]) -> Iterator[None]:
         yield
         return
     (name, value), *others = variables.items()
-    with launch_variable(name, value), _launch_variables(dict(others)):
+    with jvm.launch_variable(name, value), _launch_variables(dict(others)):
         yield

@@ -14,27 +14,16 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.columns import quote
 from dbt.adapters.spark_mt.definition.positions import OffsetPosition, VersionedPosition, unmoved
-from dbt.adapters.spark_mt.execution.errors import (
-    BusySourcesError,
-    PositionsNotReadableError,
-    RefreshFailedError,
-    RefreshSchemaError,
-)
+from dbt.adapters.spark_mt.execution import errors
 from dbt.adapters.spark_mt.execution.table_format import VersionRange
 from dbt.adapters.spark_mt.resolution.columns import content_query
 from dbt.adapters.spark_mt.resolution.query_options import PROCESS_FUNCTION
 from dbt.adapters.spark_mt.resolution.validation import result_problems
+from dbt.adapters.spark_mt.spark import query_relations
 from dbt.adapters.spark_mt.spark.binding import accepted_text, bound_query
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error, unlogged
 from dbt.adapters.spark_mt.spark.formats import FORMATS
 from dbt.adapters.spark_mt.spark.private_session import enter_context
-from dbt.adapters.spark_mt.spark.query_relations import (
-    NO_STAND_INS,
-    analysed,
-    describe_view,
-    inspect,
-    providers_of,
-)
 from dbt.adapters.spark_mt.spark.streams.offsets import KAFKA, KafkaSource
 from dbt.adapters.spark_mt.spark.types import columns_of, ddl_type
 
@@ -83,7 +72,7 @@ class Pins:
     replaced: Mapping[str, str] = field(default_factory=dict)
     label: str = ""
     streams: bool = False
-    stand_ins: StandIns = NO_STAND_INS
+    stand_ins: StandIns = query_relations.NO_STAND_INS
     recorded: tuple[SourceColumns, ...] = ()
 
     def place(self, name: str, sql: str) -> str:
@@ -148,7 +137,7 @@ def _pinned(private: SparkSession, query: str, context: QueryContext, pins: Pins
             text = pinner.pinned(query, context)
             enter_context(private, context)
             if pins.recorded:  # whose names the caller looks for in the result
-                columns = columns_of(analysed(private, text).schema)
+                columns = columns_of(query_relations.analysed(private, text).schema)
                 return PinnedQuery(text, columns=columns, text_at=pinner.text_at)
             return _checked(private, pins.stand_ins.inserted(query, context), text)
     except _NotPinnableError as no:
@@ -163,7 +152,10 @@ def _pinned(private: SparkSession, query: str, context: QueryContext, pins: Pins
 
 def _checked(private: SparkSession, query: str, text: str) -> PinnedQuery:
     """Check that the pinned query gives the very same columns."""
-    pinned, plain = analysed(private, text).schema, analysed(private, query).schema
+    pinned, plain = (
+        query_relations.analysed(private, text).schema,
+        query_relations.analysed(private, query).schema,
+    )
     same = [(f.name, f.dataType) for f in pinned] == [(f.name, f.dataType) for f in plain]
     if not same:
         return PinnedQuery(None, "its columns were others at that time")
@@ -184,7 +176,7 @@ class _Pinner:
     def pinned(self, text: str, context: QueryContext) -> str:
         """Pin one text in its own context; leaves the session in some context."""
         enter_context(self._spark, context)
-        inspection = inspect(self._spark, text, context, self._stand_ins)
+        inspection = query_relations.inspect(self._spark, text, context, self._stand_ins)
         if inspection is None:
             raise _NotPinnableError("Spark shows no plan of it")  # noqa: TRY003, EM101
         gap = inspection.hidden if self._streams else inspection.gap
@@ -194,7 +186,7 @@ class _Pinner:
         views = {r.name for r in inspection.plan.relations if r.kind == "view" and not r.via}
         for _, name in inspection.matched:
             if name.parts in views and name not in self._inlined:
-                self._inlined[name] = self._inline(describe_view(self._spark, name))
+                self._inlined[name] = self._inline(query_relations.describe_view(self._spark, name))
         self.text_at = None if self._inlined or self._replaced else partial(_at, inspection)
         return inspection.rewritten(self._place, self._alias)
 
@@ -203,7 +195,7 @@ class _Pinner:
         read = {n for ref, n in inspection.matched if not ref.pinned}
         tables = {r.name for r in inspection.plan.relations if r.kind == "table" and not r.via}
         unknown = [n for n in read if n.parts in tables and str(n).lower() not in self._reads]
-        for name, provider in providers_of(self._spark, unknown).items():
+        for name, provider in query_relations.providers_of(self._spark, unknown).items():
             if FORMATS.of(provider) is not None:
                 raise _NotPinnableError(f"no version of {name} is given")  # noqa: TRY003, EM102
 
@@ -252,7 +244,7 @@ class _Pinner:
         """
         if len(view.output) == len(set(view.output)) == count:
             return list(view.output), "_"
-        found = [name.lower() for name in analysed(self._spark, body).columns]
+        found = [name.lower() for name in query_relations.analysed(self._spark, body).columns]
         numbered = [f"c{number}" for number in range(len(found))]
         alias = f"_({', '.join(numbered)})"
         if len(view.output) != count:
@@ -381,7 +373,7 @@ class QueryRows:
         pins = Pins(self._reads(run), views, label, recorded=resolved.source_columns)
         pinned = pin_query(session.spark, resolved.expanded_query, resolved.context, pins)
         if pinned.text is None:
-            raise RefreshFailedError(table=definition.name, problem=pinned.reason)
+            raise errors.RefreshFailedError(table=definition.name, problem=pinned.reason)
         raise_if_unfit(definition, pinned.columns)
         return content_query(resolved, pinned.text)
 
@@ -433,7 +425,9 @@ class QueryRows:
         names = ", ".join(str(source.name) for source in run.sources)
         for _ in range(_ATTEMPTS):
             text = accepted_text(session.spark, definition.resolved).text
-            raise_if_unfit(definition, columns_of(analysed(session.spark, text).schema))
+            raise_if_unfit(
+                definition, columns_of(query_relations.analysed(session.spark, text).schema)
+            )
             content = content_query(definition.resolved, text)
             rows = session.spark.sql(content).localCheckpoint(eager=True)
             self._details.forget()
@@ -442,9 +436,9 @@ class QueryRows:
                 rows.createOrReplaceTempView(_RESULT)
                 return f"SELECT * FROM {_RESULT}", after
             if run.fixed:
-                raise PositionsNotReadableError(sources=names, problem=reason)
+                raise errors.PositionsNotReadableError(sources=names, problem=reason)
             before = after
-        raise BusySourcesError(sources=names, attempts=_ATTEMPTS, reason=reason)
+        raise errors.BusySourcesError(sources=names, attempts=_ATTEMPTS, reason=reason)
 
 
 def raise_if_unfit(definition: StoredDefinition, columns: tuple[Column, ...]) -> None:
@@ -454,14 +448,14 @@ def raise_if_unfit(definition: StoredDefinition, columns: tuple[Column, ...]) ->
         RefreshSchemaError: As `result_problems` says.
     """
     if problems := result_problems(definition.resolved, columns):
-        raise RefreshSchemaError(violations=problems, table=definition.name)
+        raise errors.RefreshSchemaError(violations=problems, table=definition.name)
 
 
 def _raise_if_processed(definition: StoredDefinition) -> None:
     """Refuse a table whose rows a stream's state makes: those of its query are others."""
     if PROCESS_FUNCTION in dict(definition.resolved.declared.options):
         problem = "only the stream of its process function makes its rows, and only all of them"
-        raise RefreshFailedError(table=definition.name, problem=problem)
+        raise errors.RefreshFailedError(table=definition.name, problem=problem)
 
 
 def _whole_logs(session: PrivateSession, run: RefreshRun, label: str = "") -> dict[str, str]:

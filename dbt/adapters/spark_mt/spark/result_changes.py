@@ -13,25 +13,13 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.columns import Column, quote
 from dbt.adapters.spark_mt.execution.table_format import is_comparable
+from dbt.adapters.spark_mt.query import differential
 from dbt.adapters.spark_mt.query.bags import BagColumn, signed_query, weighted_query
-from dbt.adapters.spark_mt.query.differential import (
-    ChangeNotSupported,
-    NotIncremental,
-    RelationStates,
-    ResultChange,
-    added_sums,
-    result_change,
-)
 from dbt.adapters.spark_mt.query.operator_sql import render_query
 from dbt.adapters.spark_mt.query.operators import scans
 from dbt.adapters.spark_mt.query.partial_sums import summable_types
 from dbt.adapters.spark_mt.query.types import castable_ddl, parse_type, unbounded_type
-from dbt.adapters.spark_mt.resolution.columns import (
-    Names,
-    content_query,
-    query_positions,
-    stored_columns,
-)
+from dbt.adapters.spark_mt.resolution import columns as table_columns
 from dbt.adapters.spark_mt.spark.input_size import sizes_of, total_of
 from dbt.adapters.spark_mt.spark.query_relations import analysed, has_rows
 from dbt.adapters.spark_mt.spark.query_rows import raise_if_unfit
@@ -128,17 +116,21 @@ class ResultChanges:
             self._sums.move(session, step)
             return TableChange()
         resolved = definition.resolved
-        types = summable_types((c.type for c in stored_columns(resolved)), resolved.context)
-        found = result_change(tree, states, self._own_rows(step), types)
+        types = summable_types(
+            (c.type for c in table_columns.stored_columns(resolved)), resolved.context
+        )
+        found = differential.result_change(tree, states, self._own_rows(step), types)
         by_sums = self._by_sums(session, step, states, kept, needs_sums="K" in found.rules)
         found = _shared_once(by_sums or found, kept)
         if found.unknown and has_rows(spark, found.unknown):
             problem = "rows left the first ones, and rows that are not stored may follow them"
-            raise ChangeNotSupported(NotIncremental("TOP_ROWS_LEFT", problem))
+            raise differential.ChangeNotSupported(
+                differential.NotIncremental("TOP_ROWS_LEFT", problem)
+            )
         _raise_if_unfit(definition, columns_of(analysed(spark, found.added).schema))
-        added = content_query(resolved, found.added)
+        added = table_columns.content_query(resolved, found.added)
         unique_by = _of_table(resolved, found.unique_by)
-        removed = content_query(resolved, found.removed) if found.removed else ""
+        removed = table_columns.content_query(resolved, found.removed) if found.removed else ""
         if found.keys:
             change = TableChange(added, removed, unique_by, _keys(resolved, found))
             return change if has_rows(spark, change.keys) else TableChange()
@@ -150,11 +142,11 @@ class ResultChanges:
         self,
         session: PrivateSession,
         step: ApplyChanges,
-        states: Mapping[str, RelationStates],
+        states: Mapping[str, differential.RelationStates],
         kept: KeptRows,
         *,
         needs_sums: bool,
-    ) -> ResultChange | None:
+    ) -> differential.ResultChange | None:
         """Return the change of a result by its partial sums, which are changed by this.
 
         Sums that are there follow every change, also one for which the table shows enough.
@@ -162,7 +154,7 @@ class ResultChanges:
         Returns:
             None where sums would not be exact, or where there are none that would pay.
         """
-        sums = added_sums(step.run.tree, states) if step.run.tree is not None else None
+        sums = differential.added_sums(step.run.tree, states) if step.run.tree is not None else None
         if sums is None:
             return None
         stored = self._sums.find(session.spark, step, sums)
@@ -175,10 +167,13 @@ class ResultChanges:
             return None
         query = render_query(sums.over(stored.table.name), {0: stored.rows})
         own = f"SELECT * FROM {self._own_rows(step)}"
-        return ResultChange(query, own, ("D3",), ())
+        return differential.ResultChange(query, own, ("D3",), ())
 
     def _pay(
-        self, spark: SparkSession, step: ApplyChanges, states: Mapping[str, RelationStates]
+        self,
+        spark: SparkSession,
+        step: ApplyChanges,
+        states: Mapping[str, differential.RelationStates],
     ) -> bool:
         """Whether partial sums cost less than reading the sources of the touched groups.
 
@@ -196,13 +191,13 @@ class ResultChanges:
         session: PrivateSession,
         step: ApplyChanges,
         sums: PartialSums,
-        states: Mapping[str, RelationStates],
+        states: Mapping[str, differential.RelationStates],
         stored: StoredSums,
         kept: KeptRows,
-    ) -> ResultChange:
+    ) -> differential.ResultChange:
         """Apply the change of the sources to the sums, and return what follows for the result."""
         types = [stored.types[column] for column in sums.sums.columns]
-        found = result_change(sums.sums, states, stored.rows, types)
+        found = differential.result_change(sums.sums, states, stored.rows, types)
         found = _shared_once(found, kept)
         rows = kept.keep(found.added)
         added = f"SELECT * FROM {rows.view}"
@@ -216,45 +211,53 @@ class ResultChanges:
         gained, lost = (render_query(tree, {0: text}) for text in (rows.view, f"({found.removed})"))
         shown = sums.shown_keys
         if not shown or not found.keys:
-            return ResultChange(gained, lost, ("D3",), ())
+            return differential.ResultChange(gained, lost, ("D3",), ())
         pairs = zip(sums.keys, shown, strict=True)
         listed = ", ".join(f"{quote(key)} AS {quote(name)}" for key, name in pairs)
-        return ResultChange(gained, lost, ("D3",), shown, f"SELECT {listed} FROM ({found.keys})")
+        return differential.ResultChange(
+            gained, lost, ("D3",), shown, f"SELECT {listed} FROM ({found.keys})"
+        )
 
     def _states(
         self, spark: SparkSession, step: ApplyChanges, tree: Tree, kept: KeptRows
-    ) -> dict[str, RelationStates]:
+    ) -> dict[str, differential.RelationStates]:
         """Return what each table of the query was and is; its changes are computed once."""
         ranges = {str(r.name).lower(): r for r in self._rows.ranges(step.run, step.since)}
         states = {}
         for relation in dict.fromkeys(scan.relation for scan in scans(tree.root)):
             range_ = ranges.get(str(relation).lower())
-            fixed = RelationStates(relation.sql, relation.sql)  # read at versions of the query only
+            fixed = differential.RelationStates(
+                relation.sql, relation.sql
+            )  # read at versions of the query only
             states[str(relation)] = self._state(spark, range_, kept) if range_ else fixed
         return states
 
-    def _state(self, spark: SparkSession, range_: VersionRange, kept: KeptRows) -> RelationStates:
+    def _state(
+        self, spark: SparkSession, range_: VersionRange, kept: KeptRows
+    ) -> differential.RelationStates:
         as_of = partial(self._tables.as_of, range_.name)
         now = as_of(range_.upto.version)
         if range_.is_empty:
-            return RelationStates(now, now)
+            return differential.RelationStates(now, now)
         reader = self._tables.changes(spark)
         found = kept.keep_first(reader.weighted(range_, _WEIGHT), *_WEIGHTS)
         if not found.rows:
-            return RelationStates(now, now)
+            return differential.RelationStates(now, now)
         *columns, _ = spark.table(found.view).schema
         bags = _bags(found, ", ".join(quote(field.name) for field in columns))
         before, after = range_.after.version, range_.upto.version
         if self._tables.log.keeps_columns(range_.location, before, after):
-            return RelationStates(as_of(before), now, *bags)
-        return RelationStates(_before(as_of(before), range_, columns), now, *bags)
+            return differential.RelationStates(as_of(before), now, *bags)
+        return differential.RelationStates(_before(as_of(before), range_, columns), now, *bags)
 
     def _own_rows(self, step: ApplyChanges) -> str:
         """Return the rows of the table as a relation with the columns of the query."""
         resolved = step.definition.resolved
         columns = ", ".join(
             f"{quote(column.name)} AS {quote(name)}"
-            for name, column in zip(resolved.query_columns, stored_columns(resolved), strict=True)
+            for name, column in zip(
+                resolved.query_columns, table_columns.stored_columns(resolved), strict=True
+            )
         )
         rows = self._tables.as_of(step.definition.name, step.version)
         return f"(SELECT {columns} FROM {rows})"
@@ -269,7 +272,7 @@ def sums_pay(own: float | None, *sources: float | None) -> bool:
     return own is not None and total is not None and total >= SMALLEST_RATIO * own
 
 
-def _shared_once(found: ResultChange, kept: KeptRows) -> ResultChange:
+def _shared_once(found: differential.ResultChange, kept: KeptRows) -> differential.ResultChange:
     """Compute the relations that the queries of a change share, each once."""
     queries = (found.added, found.removed, found.keys, found.unknown)
     names: dict[str, str] = {}
@@ -334,15 +337,17 @@ def _unbounded(columns: Sequence[Column]) -> tuple[Column, ...]:
 
 def _of_table(definition: ResolvedDefinition, columns: tuple[str, ...]) -> tuple[str, ...]:
     """Return the table's names of columns of the query."""
-    names = Names.of(definition.context)
+    names = table_columns.Names.of(definition.context)
     places = {
         names.fold(definition.query_columns[place]): column.name
-        for place, column in zip(query_positions(definition), definition.columns, strict=True)
+        for place, column in zip(
+            table_columns.query_positions(definition), definition.columns, strict=True
+        )
     }
     return tuple(places[names.fold(column)] for column in columns)
 
 
-def _keys(definition: ResolvedDefinition, found: ResultChange) -> str:
+def _keys(definition: ResolvedDefinition, found: differential.ResultChange) -> str:
     """Return the touched keys with the names and types of the columns of the table."""
     types = {c.name: castable_ddl(parse_type(c.type)) for c in definition.columns}
     pairs = zip(found.unique_by, _of_table(definition, found.unique_by), strict=True)
@@ -364,7 +369,9 @@ def _netted(
     """
     if bad := [c for c in columns if not is_comparable(c.type)]:
         problem = f"values of type {bad[0].type} cannot be compared, those of column {bad[0].name}"
-        raise ChangeNotSupported(NotIncremental("INCOMPARABLE_TYPE", problem, ""))
+        raise differential.ChangeNotSupported(
+            differential.NotIncremental("INCOMPARABLE_TYPE", problem, "")
+        )
     listed = ", ".join(quote(column.name) for column in columns)
     rows = (
         f"SELECT {listed}, 1L AS {_WEIGHT} FROM (\n{added}\n)\nUNION ALL\n"

@@ -17,6 +17,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.spark import listeners
 from dbt.adapters.spark_mt.spark.delta.format import (
     WAREHOUSE,
     check_log_store,
@@ -25,12 +26,6 @@ from dbt.adapters.spark_mt.spark.delta.releases import check_loaded, with_delta
 from dbt.adapters.spark_mt.spark.derby import check_metastore_is_free
 from dbt.adapters.spark_mt.spark.formats import FORMATS
 from dbt.adapters.spark_mt.spark.launch import launch, read_properties, submitted
-from dbt.adapters.spark_mt.spark.listeners import (
-    exposure,
-    listeners,
-    network_confs,
-    network_variables,
-)
 from dbt.adapters.spark_mt.spark.private_session import is_connect
 
 if TYPE_CHECKING:
@@ -100,14 +95,14 @@ def session_confs(requested: Mapping[str, str], home: Path) -> SessionConfs:
     }
     if known.get("spark.master", "local").startswith("local"):
         added |= {"spark.master": "local[*]", **FORMATS.confs.local}
-    added |= network_confs(known, os.environ)
+    added |= listeners.network_confs(known, os.environ)
     derby = _derby(known, home)
     if derby is not None and _DERBY_KEY not in known:
         added[_DERBY_KEY] = f"jdbc:derby:;databaseName={derby};create=true"
     check_log_store(known.get(WAREHOUSE, ""), known.get)
     needed = {key: value for key, value in added.items() if key not in known}
     merged = with_delta(known)
-    variables = network_variables(known, os.environ)
+    variables = listeners.network_variables(known, os.environ)
     return SessionConfs({**needed, **requested, **merged}, derby, variables)
 
 
@@ -260,7 +255,7 @@ def classic_spark(
             _start(session_confs(requested, home), log)
         spark: SparkSession = SparkSession.builder.getOrCreate()
     check_loaded(spark)
-    if is_new and (sentence := exposure(listeners(spark))):
+    if is_new and (sentence := listeners.exposure(listeners.listeners(spark))):
         warn(sentence)
     _keep_what_is_loaded()
     return spark

@@ -16,11 +16,7 @@ from dbt.adapters.spark_mt.definition.positions import (
     UnknownPosition,
     VersionedPosition,
 )
-from dbt.adapters.spark_mt.execution.errors import (
-    BusySourcesError,
-    SourceNotFoundError,
-    SourceWithoutTimeError,
-)
+from dbt.adapters.spark_mt.execution import errors
 from dbt.adapters.spark_mt.execution.ports import StartPosition
 from dbt.adapters.spark_mt.execution.table_format import VersionRange
 from dbt.adapters.spark_mt.query.analyzer import Source, SourceKind
@@ -102,7 +98,7 @@ class LogReader:
             SourceWithoutTimeError: The format has no times.
         """
         if format_ != KAFKA:
-            raise SourceWithoutTimeError(source=name, format=format_)
+            raise errors.SourceWithoutTimeError(source=name, format=format_)
         with self._kafka(name) as source:
             return source.position_at(instant_ms)
 
@@ -308,7 +304,7 @@ class SparkSourceReader:
             if versions == again:
                 return self._positions(versions) | ends
             versions = again
-        raise BusySourcesError(
+        raise errors.BusySourcesError(
             sources=", ".join(sorted(map(str, versions))),
             attempts=_ATTEMPTS,
             reason="they were only listed, so nothing in the query can help",
@@ -320,7 +316,7 @@ class SparkSourceReader:
         found: dict[str, Position] = {}
         for name, key in keys.items():
             if key not in commits:
-                raise SourceNotFoundError(source=name, problem=_NOT_HELD.format(key[1]))
+                raise errors.SourceNotFoundError(source=name, problem=_NOT_HELD.format(key[1]))
             found[str(name)] = VersionedPosition(key[1], commits[key].identity)
         return found
 
@@ -330,14 +326,14 @@ class SparkSourceReader:
     def _newest(self, name: TableName) -> int:
         newest = self._log.newest(self._detail(name).location)
         if newest < 0:
-            raise SourceNotFoundError(source=name, problem="its log is empty")
+            raise errors.SourceNotFoundError(source=name, problem="its log is empty")
         return newest
 
     def _detail(self, name: TableName) -> TableDetail:
         detail = self._details.of(name)
         if isinstance(detail, NoTable):
             problem = detail.problem or "there is no such table"
-            raise SourceNotFoundError(source=name, problem=problem)
+            raise errors.SourceNotFoundError(source=name, problem=problem)
         return detail
 
 
@@ -359,7 +355,7 @@ def position_in(
         return BEFORE_ALL
     commit = log.commit(location, version)
     if commit is None:
-        raise SourceNotFoundError(source=source, problem=_NOT_HELD.format(version))
+        raise errors.SourceNotFoundError(source=source, problem=_NOT_HELD.format(version))
     return VersionedPosition(version, commit.identity)
 
 

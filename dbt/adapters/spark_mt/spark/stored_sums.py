@@ -13,12 +13,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition import commit_metadata
 from dbt.adapters.spark_mt.definition.columns import TableName, quote
-from dbt.adapters.spark_mt.definition.commit_metadata import (
-    CommitKind,
-    CommitMetadata,
-    encode_commit,
-)
 from dbt.adapters.spark_mt.definition.positions import most_commits
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.execution.table_format import RowsNotThereError, TableColumns
@@ -214,7 +210,7 @@ class SumsTables:
 
         The number does not follow from the version: commits of maintenance have none.
         """
-        metadata = encode_commit(_metadata(step, seq))
+        metadata = commit_metadata.encode_commit(_metadata(step, seq))
         with explaining_conflicts(step.definition.name):
             found = self._tables.commit(spark, metadata, seq, write)
         if found is None:
@@ -264,11 +260,11 @@ def _are_exact(sums: PartialSums, types: Mapping[str, str], step: ApplyChanges) 
     return sums.are_exact(dict(zip(types, known, strict=True)))
 
 
-def _metadata(step: ApplyChanges, number: int) -> CommitMetadata:
+def _metadata(step: ApplyChanges, number: int) -> commit_metadata.CommitMetadata:
     definition = step.definition
-    return CommitMetadata(
+    return commit_metadata.CommitMetadata(
         definition.table_id,
-        CommitKind.CONTENT,
+        commit_metadata.CommitKind.CONTENT,
         number,
         definition.generation,
         positions=step.run.positions,

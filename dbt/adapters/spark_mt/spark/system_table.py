@@ -12,15 +12,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from dbt.adapters.spark_mt.definition.columns import TableName, quote, quote_text
 from dbt.adapters.spark_mt.definition.job import JobKind
+from dbt.adapters.spark_mt.execution import jobs
 from dbt.adapters.spark_mt.execution.errors import problem_of
-from dbt.adapters.spark_mt.execution.jobs import HOST_SILENCE_MS, KEPT_MS, SILENCE_MS, WAITING_MS
+from dbt.adapters.spark_mt.spark import errors as spark_errors
 from dbt.adapters.spark_mt.spark.catalog import SPARK_CATALOG
-from dbt.adapters.spark_mt.spark.errors import (
-    failure_of,
-    is_spark_error,
-    suppress_spark_errors,
-    unlogged,
-)
 from dbt.adapters.spark_mt.spark.formats import FORMATS
 from dbt.adapters.spark_mt.spark.input_size import FEW_ROWS
 
@@ -77,8 +72,9 @@ VIEW = "jobs"
 TABLE, LEASES = "registry", "leases"
 _WAITS = "get_json_object(latest.facts, '$.request') IS NOT NULL"
 _SILENCE = (
-    f"CASE WHEN {_WAITS} THEN {WAITING_MS} WHEN latest.job_kind = '{JobKind.CONTINUOUS.value}' "
-    f"THEN {HOST_SILENCE_MS} ELSE {SILENCE_MS} END"
+    f"CASE WHEN {_WAITS} THEN {jobs.WAITING_MS} "
+    f"WHEN latest.job_kind = '{JobKind.CONTINUOUS.value}' THEN {jobs.HOST_SILENCE_MS} "
+    f"ELSE {jobs.SILENCE_MS} END"
 )
 _HELD = """
 LEFT JOIN (
@@ -104,7 +100,7 @@ FROM (
     unix_millis(current_timestamp()) AS now_ms
   FROM {{registry}} WHERE kind = 'JOB' GROUP BY job_id
 ) {{held}}
-WHERE latest.recorded_at_ms >= now_ms - {KEPT_MS}
+WHERE latest.recorded_at_ms >= now_ms - {jobs.KEPT_MS}
 """
 
 
@@ -125,7 +121,9 @@ def _make_jobs_view(spark: SparkSession, catalog: str) -> None:
         held=_HELD.format(leases=f"{schema}.{LEASES}", waits=_WAITS) if managed else "",
     )
     # Spark replaces a view by two calls of the catalog. Another process may make it meanwhile.
-    with suppress_spark_errors(lambda other: other.is_existing_table or other.is_missing_table):
+    with spark_errors.suppress_spark_errors(
+        lambda other: other.is_existing_table or other.is_missing_table
+    ):
         spark.sql(f"CREATE OR REPLACE VIEW {schema}.{VIEW} AS {query}")
 
 
@@ -186,7 +184,7 @@ WHEN MATCHED THEN DELETE
 
 
 def _superseded(name: str, now_ms: int) -> str:
-    return _SUPERSEDED.format(table=name, old=now_ms - KEPT_MS)
+    return _SUPERSEDED.format(table=name, old=now_ms - jobs.KEPT_MS)
 
 
 def at_once(action: Callable[[], None]) -> None:
@@ -339,12 +337,12 @@ class SystemTable:
         literals = {key: _literal(value) for key, value in values.items()}
         statement = query.format(table=self._layout.name(catalog), **literals)
         try:
-            with unlogged():
+            with spark_errors.unlogged():
                 return self._spark.sql(statement).collect()
         except Exception as error:
-            if not is_spark_error(error):
+            if not spark_errors.is_spark_error(error):
                 raise
-            if not failure_of(error).is_missing_table:
+            if not spark_errors.failure_of(error).is_missing_table:
                 raise
             return []
 
@@ -373,21 +371,23 @@ class SystemTable:
         attempts: int = _ATTEMPTS,
     ) -> int | None:
         try:
-            with unlogged():
+            with spark_errors.unlogged():
                 return commit()
         except Exception as error:
-            ours = attempts > 1 and is_spark_error(error)
+            ours = attempts > 1 and spark_errors.is_spark_error(error)
             if not (ours and self._mended(spark, catalog, error)):
                 raise
         return self._attempt(spark, catalog, commit, attempts - 1)
 
     def _mended(self, spark: SparkSession, catalog: str, error: Exception) -> bool:
         """Whether what made an append fail is gone now."""
-        failure = failure_of(error)
+        failure = spark_errors.failure_of(error)
         if failure.is_missing_table:
             spark.sql(f"CREATE SCHEMA IF NOT EXISTS {quote(catalog)}.{SCHEMA}")
             # another process may make the same at this moment
-            with suppress_spark_errors(lambda other: other.is_conflict or other.is_existing_table):
+            with spark_errors.suppress_spark_errors(
+                lambda other: other.is_conflict or other.is_existing_table
+            ):
                 self._create(spark, catalog)
                 _make_jobs_view(spark, catalog)
             return True
@@ -412,13 +412,16 @@ class SystemTable:
         try:
             spark.sql(f"{statement} ({columns}) USING {format_.name} TBLPROPERTIES ({properties})")
         except Exception as error:
-            if not (is_spark_error(error) and failure_of(error).is_taken_directory):
+            if not (
+                spark_errors.is_spark_error(error)
+                and spark_errors.failure_of(error).is_taken_directory
+            ):
                 raise
             for _ in range(_LOOKS):
                 if spark.catalog.tableExists(name):
                     return
                 time.sleep(_LOOK_EVERY_S)
-            location = failure_of(error).parameter("tableLocation")
+            location = spark_errors.failure_of(error).parameter("tableLocation")
             spark.sql(f"{statement} USING {format_.name} LOCATION {quote_text(location)}")
 
     def _compact(self, catalog: str, version: int, now_ms: int) -> None:
@@ -437,7 +440,9 @@ class SystemTable:
                 if by_version or self._compactions % _VACUUM_EVERY == 0:
                     self._tables.vacuum(spark, self._layout.table_name(catalog), _RETAINED_MS)
         except Exception as error:  # noqa: BLE001 - the rows are written; the next time does it
-            if not (is_spark_error(error) and failure_of(error).is_conflict):
+            if not (
+                spark_errors.is_spark_error(error) and spark_errors.failure_of(error).is_conflict
+            ):
                 _LOGGER.warning("%s was not compacted: %s", name, problem_of(error))
 
 

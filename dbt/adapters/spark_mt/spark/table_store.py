@@ -18,23 +18,10 @@ from dbt.adapters.spark_mt.definition.definition import (
 from dbt.adapters.spark_mt.definition.freshness import SourceActivity
 from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, OffsetPosition
 from dbt.adapters.spark_mt.definition.table_format import CommitEffect
+from dbt.adapters.spark_mt.execution import table_loader
 from dbt.adapters.spark_mt.execution.errors import SourceNotFoundError
 from dbt.adapters.spark_mt.execution.table_history import Unread
-from dbt.adapters.spark_mt.execution.table_loader import (
-    Table,
-    identify,
-    plain_table,
-    published_definition,
-    readable_definition,
-    state_of,
-)
-from dbt.adapters.spark_mt.spark.catalog import (
-    SPARK_CATALOG,
-    NoTable,
-    TableDetail,
-    TableDetails,
-    clustering_columns,
-)
+from dbt.adapters.spark_mt.spark import catalog
 from dbt.adapters.spark_mt.spark.errors import suppress_spark_errors
 from dbt.adapters.spark_mt.spark.types import columns_of
 
@@ -47,7 +34,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.definition import PlainTable, StoredDefinition
     from dbt.adapters.spark_mt.definition.positions import FollowedPosition, VersionedPosition
     from dbt.adapters.spark_mt.execution.table_history import Commit, TableState
-    from dbt.adapters.spark_mt.spark.catalog import SparkTables, TableDetails
+    from dbt.adapters.spark_mt.spark.catalog import SparkTables
     from dbt.adapters.spark_mt.spark.sources import SparkSourceReader
 
 
@@ -103,7 +90,7 @@ class SparkSourceStates:
     """
 
     def __init__(
-        self, tables: SparkTables, details: TableDetails, sources: SparkSourceReader
+        self, tables: SparkTables, details: catalog.TableDetails, sources: SparkSourceReader
     ) -> None:
         self._format = tables.format
         self._log = tables.log
@@ -233,11 +220,11 @@ class SparkSourceStates:
             != (metadata.table_id, metadata.generation)
         )
         if is_other or name not in self._definitions:
-            found = readable_definition(self._details.properties(name), name)
+            found = table_loader.readable_definition(self._details.properties(name), name)
             definition = self._definitions.keep(name, found)
         if metadata is None and definition is None:
             return None
-        return state_of(name, self._log.backwards(location, version), definition)
+        return table_loader.state_of(name, self._log.backwards(location, version), definition)
 
     def _newest_version(self, name: TableName, location: str) -> int:
         """Return a table's newest version; -1 where its log is gone."""
@@ -256,7 +243,7 @@ class SparkSourceStates:
     def _location(self, name: TableName) -> str:
         """Return where a table lives; empty without versions, which is not remembered."""
         detail = self._details.of(name)
-        if isinstance(detail, NoTable) or not detail.is_versioned:
+        if isinstance(detail, catalog.NoTable) or not detail.is_versioned:
             self._details.forget(name)
             return ""
         return detail.location
@@ -275,7 +262,9 @@ _VALID_NAME = re.compile(r"\w+", re.ASCII)
 class SparkTableStore:
     """Store of tables, read from the tables themselves and never from the registry."""
 
-    def __init__(self, spark: SparkSession, tables: SparkTables, details: TableDetails) -> None:
+    def __init__(
+        self, spark: SparkSession, tables: SparkTables, details: catalog.TableDetails
+    ) -> None:
         self._spark = spark
         self._format = tables.format
         self._log = tables.log
@@ -286,19 +275,19 @@ class SparkTableStore:
 
         Spark's own catalog keeps names in lower case unless the session is case-sensitive.
         """
-        catalog = name.catalog or self._spark.catalog.currentCatalog()
+        catalog_name = name.catalog or self._spark.catalog.currentCatalog()
         schema = name.schema or self._spark.catalog.currentDatabase()
-        if catalog.lower() != SPARK_CATALOG:
-            return TableName(name.name, schema, catalog)
+        if catalog_name.lower() != catalog.SPARK_CATALOG:
+            return TableName(name.name, schema, catalog_name)
         if self._spark.conf.get(_CASE_SENSITIVE) == "true":
-            return TableName(name.name, schema, SPARK_CATALOG)
-        return TableName(name.name.lower(), schema.lower(), SPARK_CATALOG)
+            return TableName(name.name, schema, catalog.SPARK_CATALOG)
+        return TableName(name.name.lower(), schema.lower(), catalog.SPARK_CATALOG)
 
     def why_not_created(self, name: TableName) -> str:
         """Return why no table of the full name can be created, as Spark decides at the end."""
-        if name.catalog == SPARK_CATALOG and not _VALID_NAME.fullmatch(name.name):
+        if name.catalog == catalog.SPARK_CATALOG and not _VALID_NAME.fullmatch(name.name):
             return f"Spark's own catalog takes letters of ASCII, digits and _ only, not {name.name}"
-        schema = f"{quote(name.catalog or SPARK_CATALOG)}.{quote(name.schema or '')}"
+        schema = f"{quote(name.catalog or catalog.SPARK_CATALOG)}.{quote(name.schema or '')}"
         with suppress_spark_errors():  # what else is wrong with the catalog shows at the next step
             if not self._spark.catalog.databaseExists(schema):
                 return f"there is no schema {schema}"
@@ -322,7 +311,9 @@ class SparkTableStore:
     def is_newest(self, name: TableName, version: int) -> bool:
         """Whether a version of a table is its newest; a check of two files if Spark runs here."""
         detail = self._details.of(name)
-        return not isinstance(detail, NoTable) and self._log.is_newest(detail.location, version)
+        return not isinstance(detail, catalog.NoTable) and self._log.is_newest(
+            detail.location, version
+        )
 
     def forget(self) -> None:
         """Read everything again from now on."""
@@ -330,30 +321,30 @@ class SparkTableStore:
 
     def _look(self, name: TableName) -> FoundTable:
         detail = self._details.of(name)
-        if isinstance(detail, NoTable):
+        if isinstance(detail, catalog.NoTable):
             return UnmanagedTable(name, detail.kind) if detail.kind else Missing(name)
         if not detail.is_versioned:
             return UnmanagedTable(name, f"{detail.format} table")
-        return identify(self._seen(name, detail))
+        return table_loader.identify(self._seen(name, detail))
 
     def plain(self, name: TableName) -> PlainTable | None:
         """Return the plain table with versions under the full name `name`, if it is one."""
         detail = self._details.of(name)
-        if isinstance(detail, NoTable) or not detail.is_versioned:
+        if isinstance(detail, catalog.NoTable) or not detail.is_versioned:
             return None
         if not isinstance(self.find(name), UnmanagedTable):
             return None
         seen = replace(self._seen(name, detail), columns=lambda: self._columns(name))
-        return plain_table(seen, self._details.partition_columns(name))
+        return table_loader.plain_table(seen, self._details.partition_columns(name))
 
-    def _seen(self, name: TableName, detail: TableDetail) -> Table:
+    def _seen(self, name: TableName, detail: catalog.TableDetail) -> table_loader.Table:
         version, properties = self._details.properties_at(name)
-        return Table(
+        return table_loader.Table(
             name=name,
             format=self._format,
             identity=lambda: self._details.identity(name),
             properties=properties,
-            clustered_by=clustering_columns(properties),
+            clustered_by=catalog.clustering_columns(properties),
             commits=lambda: self._log.backwards(detail.location, version),
             columns=lambda: columns_of(self._spark.table(name.sql).schema),
         )
@@ -380,6 +371,6 @@ class SparkTableStore:
     def definition_of(self, name: TableName) -> StoredDefinition | None:
         """Return the published definition of `name`, or None if it is no materialized table."""
         detail = self._details.of(name)
-        if isinstance(detail, NoTable) or not detail.is_versioned:
+        if isinstance(detail, catalog.NoTable) or not detail.is_versioned:
             return None
-        return published_definition(self._details.properties(name), name)
+        return table_loader.published_definition(self._details.properties(name), name)

@@ -14,40 +14,19 @@ from dbt.adapters.spark_mt.definition.positions import (
     VersionedPosition,
     most_commits,
 )
-from dbt.adapters.spark_mt.execution.errors import (
-    LocationTakenError,
-    RefreshFailedError,
-    StreamsOverConnectError,
-)
+from dbt.adapters.spark_mt.execution import errors
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError, StepResult
 from dbt.adapters.spark_mt.execution.table_format import RowsNotThereError, TableColumns
 from dbt.adapters.spark_mt.execution.table_history import read_history
-from dbt.adapters.spark_mt.planning.constraints import (
-    changed_duplicates_query,
-    guarded,
-    outside_duplicates_query,
-)
+from dbt.adapters.spark_mt.planning import constraints
 from dbt.adapters.spark_mt.planning.properties import location_of
 from dbt.adapters.spark_mt.planning.steps import SCHEDULED, ApplyChanges, FillMode
 from dbt.adapters.spark_mt.query.differential import ChangeNotSupported
 from dbt.adapters.spark_mt.query.operator_sql import NotRenderedError
 from dbt.adapters.spark_mt.resolution.options import session_confs
+from dbt.adapters.spark_mt.spark import commit, input_size
 from dbt.adapters.spark_mt.spark.catalog import NoTable
-from dbt.adapters.spark_mt.spark.commit import (
-    WriteErrors,
-    computed_rows,
-    fenced,
-    keys_query,
-    raise_if_other_table,
-    raise_if_violated,
-)
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error, unlogged
-from dbt.adapters.spark_mt.spark.input_size import (
-    interpret_if_small,
-    may_interpret,
-    plan_at_once,
-    sizes_of,
-)
 from dbt.adapters.spark_mt.spark.kept_rows import kept_rows
 from dbt.adapters.spark_mt.spark.result_changes import ResultChanges
 from dbt.adapters.spark_mt.spark.types import with_bounded_texts
@@ -92,7 +71,7 @@ def next_seq(log: TableLog, location: str, definition: StoredDefinition) -> int:
     """
     history = read_history(islice(log.backwards(location), _FAR))
     if location_of(definition) is not None and not _was(definition.name, history):
-        raise LocationTakenError(table=definition.name, location=location)
+        raise errors.LocationTakenError(table=definition.name, location=location)
     hidden = most_commits(history.version) if history.is_seq_hidden else 0
     return max(history.seq, hidden) + 1
 
@@ -118,7 +97,7 @@ class ContentWriter:
         self._rows = rows
         self._tables = tables
         self._details = details
-        self._errors = WriteErrors(tables, details)
+        self._errors = commit.WriteErrors(tables, details)
         self._changes = ResultChanges(tables, rows, details)
         self._filler = filler
 
@@ -139,14 +118,14 @@ class ContentWriter:
         with opened as session, self._errors.explaining(session, step) as attempt:
             attempt.content, positions = self._content(session, step)
             metadata = replace(metadata, positions=positions)
-            rows = guarded(attempt.content, definition.resolved)
+            rows = constraints.guarded(attempt.content, definition.resolved)
             version = self._write(session, step, metadata, rows)
         return self._result(definition, version, positions)
 
     def _fill_from_stream(self, step: Fill, metadata: CommitMetadata) -> tuple[int, Positions]:
         if self._filler is None:
             reason = step.run.choice.reason
-            raise StreamsOverConnectError(table=step.definition.name, reason=reason)
+            raise errors.StreamsOverConnectError(table=step.definition.name, reason=reason)
         return self._filler.fill(step, metadata, self._write)
 
     def fill_partitions(self, step: FillPartitions, metadata: CommitMetadata) -> StepResult:
@@ -184,15 +163,15 @@ class ContentWriter:
         key = definition.declared.primary_key
         if not step.replaces_keys or key is None:
             attempt.content = self._rows.added(session, definition, run, step.since)
-            rows = guarded(attempt.content, definition.resolved)
+            rows = constraints.guarded(attempt.content, definition.resolved)
             if step.changes_definition:
                 rows = with_bounded_texts(session.spark, rows, definition.resolved.columns)
             return partial(self._tables.append, session.spark, definition.name, rows)
         touched = self._rows.touched(session, definition, run, step.since)
         content, _ = self._rows.whole(session, definition, run)
-        attempt.content = computed_rows(content, touched, key.columns)
-        rows = guarded(attempt.content, definition.resolved)
-        keys = keys_query(touched, key.columns)
+        attempt.content = commit.computed_rows(content, touched, key.columns)
+        rows = constraints.guarded(attempt.content, definition.resolved)
+        keys = commit.keys_query(touched, key.columns)
         table = TableColumns.of(definition)
         return partial(self._tables.replace_keys, session.spark, table, key.columns, rows, keys)
 
@@ -213,7 +192,7 @@ class ContentWriter:
                 # Rows that another refresh has replaced are not a change that cannot be applied.
                 if isinstance(error, RowsNotThereError) and self._errors.has_conflict(step):
                     raise CommitConflictError(table=name) from error
-                raise RefreshFailedError(table=name, problem=str(error)) from error
+                raise errors.RefreshFailedError(table=name, problem=str(error)) from error
 
     def _check(self, session: PrivateSession, step: ApplyChanges, change: TableChange) -> None:
         """Make sure that the change is one of the rows that are there, and that keys stay unique.
@@ -234,7 +213,7 @@ class ContentWriter:
         resolved = step.definition.resolved
         if change.added and not change.keeps_key(step.definition.declared.primary_key):
             args = (change.added, change.removed, resolved, name.sql)
-            raise_if_violated(session, name, changed_duplicates_query(*args))
+            commit.raise_if_violated(session, name, constraints.changed_duplicates_query(*args))
 
     def _writing(
         self, session: PrivateSession, definition: StoredDefinition, change: TableChange
@@ -242,7 +221,7 @@ class ContentWriter:
         """Return what writes a change: an append where it has no row to remove."""
         name, spark = definition.name, session.spark
         nothing = f"SELECT * FROM {name.sql} WHERE false"
-        added = guarded(change.added, definition.resolved) if change.added else nothing
+        added = constraints.guarded(change.added, definition.resolved) if change.added else nothing
         table = TableColumns.of(definition)
         if change.keys:
             args = (change.unique_by, added, change.keys)
@@ -257,7 +236,7 @@ class ContentWriter:
         definition = step.definition
         condition = _condition(step)
         self._check_other_partitions(session, step, content, condition)
-        rows = guarded(content, definition.resolved)
+        rows = constraints.guarded(content, definition.resolved)
         name = definition.name
         write = partial(self._tables.overwrite_where, session.spark, name, condition, rows)
         return self._commit(session, name, metadata, write)
@@ -266,8 +245,10 @@ class ContentWriter:
         self, session: PrivateSession, step: FillPartitions, content: str, condition: str
     ) -> None:
         table = step.definition.name
-        query = outside_duplicates_query(content, step.definition.resolved, table.sql, condition)
-        raise_if_violated(session, table, query)
+        query = constraints.outside_duplicates_query(
+            content, step.definition.resolved, table.sql, condition
+        )
+        commit.raise_if_violated(session, table, query)
 
     def _configure(
         self, session: PrivateSession, step: Fill | FillPartitions | ApplyChanges
@@ -277,7 +258,7 @@ class ContentWriter:
         A change is applied to rows of the table, which are read too.
         """
         session.configure(session_confs(step.definition.run_options))
-        if not may_interpret(session.spark):
+        if not input_size.may_interpret(session.spark):
             return
         run = step.run
         positions = [(s.name, run.positions.get(str(s.name))) for s in run.sources]
@@ -286,8 +267,10 @@ class ContentWriter:
             read = [(n, p.version) for n, p in positions if isinstance(p, VersionedPosition)]
             if isinstance(step, ApplyChanges) and (step.changes_rows or step.replaces_keys):
                 read.append((step.definition.name, step.version))
-            if interpret_if_small(session.spark, (self._size(session, *each) for each in read)):
-                plan_at_once(session.spark)
+            if input_size.interpret_if_small(
+                session.spark, (self._size(session, *each) for each in read)
+            ):
+                input_size.plan_at_once(session.spark)
 
     def _size(self, session: PrivateSession, name: TableName, version: int) -> float | None:
         """Return about how many bytes a table has, from its log if that says it without a job.
@@ -304,7 +287,7 @@ class ContentWriter:
             if found := log.size(detail.location, at):
                 return found[1]
         relation = name.sql if version < 0 else self._tables.as_of(name, version)
-        return sizes_of(session.spark, (relation,))[0]
+        return input_size.sizes_of(session.spark, (relation,))[0]
 
     def _content(
         self, session: PrivateSession, step: Fill | FillPartitions
@@ -340,8 +323,8 @@ class ContentWriter:
         write: Callable[[], object],
     ) -> int:
         """Make one fenced commit to the table that it was planned for; return its version."""
-        raise_if_other_table(self._tables, self._details, name, metadata)
-        return fenced(self._tables, session, name, metadata, write)
+        commit.raise_if_other_table(self._tables, self._details, name, metadata)
+        return commit.fenced(self._tables, session, name, metadata, write)
 
     def _create(
         self,
@@ -354,7 +337,7 @@ class ContentWriter:
         name = definition.name
         create = partial(self._tables.create, session.spark, definition, rows)
         try:
-            return fenced(self._tables, session, name, metadata, create)
+            return commit.fenced(self._tables, session, name, metadata, create)
         except Exception as error:
             if not is_spark_error(error):
                 raise
@@ -365,7 +348,7 @@ class ContentWriter:
                 raise
         seq = next_seq(self._tables.log, failure.parameter("tableLocation"), definition)
         replacing = partial(create, replace=True)
-        return fenced(self._tables, session, name, replace(metadata, seq=seq), replacing)
+        return commit.fenced(self._tables, session, name, replace(metadata, seq=seq), replacing)
 
     def _result(
         self, definition: StoredDefinition, version: int, positions: Positions
@@ -373,10 +356,10 @@ class ContentWriter:
         detail = self._details.of_made(definition.name)
         if isinstance(detail, NoTable):
             return StepResult(positions=positions)
-        commit = self._tables.log.commit(detail.location, version)
-        if commit is None:
+        found = self._tables.log.commit(detail.location, version)
+        if found is None:
             return StepResult(positions=positions)
-        return StepResult(commit.rows, commit.timestamp_ms, positions)
+        return StepResult(found.rows, found.timestamp_ms, positions)
 
 
 def _empty_run(

@@ -9,14 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition import table_format
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.definition.table_format import (
-    SINGLE_DRIVER,
-    CommitEffect,
-    Conditions,
-    EngineConfs,
-    TableFormat,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -62,7 +56,7 @@ _CONFLICTS = {
     "MetadataChangedException": "DELTA_METADATA_CHANGED",
     "ProtocolChangedException": "DELTA_PROTOCOL_CHANGED",
 }
-_CONDITIONS = Conditions(
+_CONDITIONS = table_format.Conditions(
     conflict=frozenset(_CONFLICTS.values()),
     schema=frozenset(
         {
@@ -100,7 +94,7 @@ _CONDITIONS = Conditions(
     directory_taken=frozenset({"DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION"}),
     by_class=_CONFLICTS,
 )
-_CONFS = EngineConfs(
+_CONFS = table_format.EngineConfs(
     local={"spark.databricks.delta.snapshotPartitions": "2"},
     # Delta keeps the logs of up to 10,000 tables and their files in memory. Reading one again costs
     # less than the memory of a server that runs for days.
@@ -121,8 +115,8 @@ _CONFS = EngineConfs(
 )
 
 _EFFECTS = {
-    "RESTORE": CommitEffect.RESTORE,
-    "CLONE": CommitEffect.CLONE,
+    "RESTORE": table_format.CommitEffect.RESTORE,
+    "CLONE": table_format.CommitEffect.CLONE,
     **dict.fromkeys(
         (
             "OPTIMIZE",
@@ -139,11 +133,11 @@ _EFFECTS = {
             "REORG",
             "COMPUTE STATS",
         ),
-        CommitEffect.NO_ROWS,
+        table_format.CommitEffect.NO_ROWS,
     ),
 }
 
-FORMAT = TableFormat(
+FORMAT = table_format.TableFormat(
     name="delta",
     title="Delta",
     identity_property="materialized-table.delta-id",
@@ -245,7 +239,7 @@ def check_log_store(location: str, conf: Callable[[str], str | None]) -> None:
         store = _SINGLE_DRIVER_STORE
     if store is None or store.rpartition(".")[2] != _SINGLE_DRIVER_STORE:
         return
-    if (conf(SINGLE_DRIVER) or "").strip().lower() != "true":
+    if (conf(table_format.SINGLE_DRIVER) or "").strip().lower() != "true":
         raise SingleDriverStorageError(location=location, scheme=scheme, logStore=store)
 
 

@@ -16,20 +16,7 @@ from urllib.parse import unquote
 from dbt.adapters.spark_mt.definition.columns import quote_text
 from dbt.adapters.spark_mt.definition.table_format import CommitEffect
 from dbt.adapters.spark_mt.execution.table_history import Commit
-from dbt.adapters.spark_mt.spark.delta.commits import (
-    ADD,
-    COMMIT_INFO,
-    DESCRIBES,
-    DESCRIBING,
-    METADATA,
-    REMOVE,
-    FileAction,
-    changes_rows,
-    checksum_description,
-    file_action,
-    parse_commit,
-    rows_of_files,
-)
+from dbt.adapters.spark_mt.spark.delta import commits as commit_files
 from dbt.adapters.spark_mt.spark.driver_files import escaped
 from dbt.adapters.spark_mt.spark.errors import suppress_spark_errors
 
@@ -97,13 +84,15 @@ class DeltaLog:
             return {}
         lines = (
             self._spark.read.text([escaped(path) for path in keys])
-            .where(_starts_with(COMMIT_INFO))
+            .where(_starts_with(commit_files.COMMIT_INFO))
             .select("value", "_metadata.file_path")
             .collect()
         )
         by_tail = {_tail(path): key for path, key in keys.items()}
         found = ((by_tail.get(_tail(unquote(path))), line) for line, path in lines)
-        return {key: parse_commit(key[1], line) for key, line in found if key is not None}
+        return {
+            key: commit_files.parse_commit(key[1], line) for key, line in found if key is not None
+        }
 
     def commit_times(self, location: str, versions: Iterable[int]) -> dict[int, int]:
         """Return when commits were made, as DESCRIBE HISTORY and TIMESTAMP AS OF show it.
@@ -116,7 +105,7 @@ class DeltaLog:
         paths = [escaped(commit_file(location, version)) for version in versions]
         lines = (
             self._spark.read.text(paths)
-            .where(_starts_with(COMMIT_INFO))
+            .where(_starts_with(commit_files.COMMIT_INFO))
             .selectExpr(
                 "_metadata.file_name",
                 "coalesce(CAST(get_json_object(value, '$.commitInfo.inCommitTimestamp') AS BIGINT),"
@@ -125,7 +114,9 @@ class DeltaLog:
         )
         return {int(name.partition(".")[0]): int(at) for name, at in lines.collect()}
 
-    def file_actions(self, location: str, first: int, last: int) -> list[FileAction] | None:
+    def file_actions(
+        self, location: str, first: int, last: int
+    ) -> list[commit_files.FileAction] | None:
         """Return which files came and went from version `first` to `last`, in no order.
 
         Returns:
@@ -135,8 +126,10 @@ class DeltaLog:
             return None
         lines = (
             self._between(location, first, last)
-            .where(f"{_starts_with(ADD)} OR {_starts_with(REMOVE)}")
-            .selectExpr("*", f"{_starts_with(ADD)} AS adds", "_metadata.file_name AS name")
+            .where(f"{_starts_with(commit_files.ADD)} OR {_starts_with(commit_files.REMOVE)}")
+            .selectExpr(
+                "*", f"{_starts_with(commit_files.ADD)} AS adds", "_metadata.file_name AS name"
+            )
             .selectExpr(
                 "name",
                 "adds",
@@ -147,7 +140,9 @@ class DeltaLog:
             )
         )
         return [
-            FileAction(int(name.partition(".")[0]), path, adds, changes != "false", rows)
+            commit_files.FileAction(
+                int(name.partition(".")[0]), path, adds, changes != "false", rows
+            )
             for name, adds, path, changes, rows in lines.collect()
         ]
 
@@ -160,7 +155,7 @@ class DeltaLog:
         """Return the newest `metaData` of some commits; nothing where none has it."""
         if first > last:
             return {}
-        lines = self._between(location, first, last).where(_starts_with(METADATA))
+        lines = self._between(location, first, last).where(_starts_with(commit_files.METADATA))
         found = lines.orderBy("_metadata.file_path", ascending=False).limit(1).collect()
         return dict(json.loads(found[0]["value"])["metaData"]) if found else {}
 
@@ -199,7 +194,7 @@ class DeltaLog:
             return None
         lines = (
             self._between(location, after + 1, upto)
-            .where(f"{_starts_with(ADD)} OR {_starts_with(REMOVE)}")
+            .where(f"{_starts_with(commit_files.ADD)} OR {_starts_with(commit_files.REMOVE)}")
             .where(
                 "coalesce(get_json_object(value, '$.add.dataChange'), "
                 "get_json_object(value, '$.remove.dataChange'), 'true') <> 'false'"
@@ -216,7 +211,7 @@ class DeltaLog:
         if not self._holds(location, after + 1, upto):
             return False
         lines = self._between(location, after + 1, upto)
-        described = " OR ".join(map(_starts_with, DESCRIBING))
+        described = " OR ".join(map(_starts_with, commit_files.DESCRIBING))
         return lines.where(described).isEmpty()
 
     def backwards(self, location: str, newest: int | None = None) -> Iterator[Commit]:
@@ -227,9 +222,13 @@ class DeltaLog:
         while versions:
             chunk, versions = versions[-step:], versions[:-step]
             step *= 8
-            lines = self._between(location, chunk[0], chunk[-1]).where(_starts_with(COMMIT_INFO))
+            lines = self._between(location, chunk[0], chunk[-1]).where(
+                _starts_with(commit_files.COMMIT_INFO)
+            )
             rows = lines.select("value", "_metadata.file_name").collect()
-            found = (parse_commit(int(row[1].partition(".")[0]), row[0]) for row in rows)
+            found = (
+                commit_files.parse_commit(int(row[1].partition(".")[0]), row[0]) for row in rows
+            )
             yield from sorted(found, key=lambda commit: -commit.version)
 
     def _holds(self, location: str, first: int, last: int) -> bool:
@@ -318,12 +317,12 @@ class DriverLog(DeltaLog):
         first = self._files.first_line(path)
         if first is None:
             return None
-        if first.startswith(COMMIT_INFO):
-            return parse_commit(version, first)
+        if first.startswith(commit_files.COMMIT_INFO):
+            return commit_files.parse_commit(version, first)
         text = self._files.read(path)
         for line in text.split("\n"):
-            if line.startswith(COMMIT_INFO):
-                return parse_commit(version, line)
+            if line.startswith(commit_files.COMMIT_INFO):
+                return commit_files.parse_commit(version, line)
         identity = hashlib.sha256(text.encode()).hexdigest()[:32]
         written_ms = self._files.modified_ms(path) or 0
         return Commit(version, version - 1, written_ms, "", None, None, identity)
@@ -339,7 +338,9 @@ class DriverLog(DeltaLog):
         written_ms = self._files.modified_ms(path) if version >= 0 else None
         return "" if written_ms is None else str(written_ms)
 
-    def file_actions(self, location: str, first: int, last: int) -> list[FileAction] | None:
+    def file_actions(
+        self, location: str, first: int, last: int
+    ) -> list[commit_files.FileAction] | None:
         """As `DeltaLog.file_actions`; a few commits are read without a job."""
         if last - first >= _AT_ONCE:
             return super().file_actions(location, first, last)
@@ -350,10 +351,10 @@ class DriverLog(DeltaLog):
         if any(text is None for text in texts):
             return None
         return [
-            file_action(first + at, line)
+            commit_files.file_action(first + at, line)
             for at, text in enumerate(texts)
             for line in (text or "").split("\n")  # statistics may hold U+2028
-            if line.startswith((ADD, REMOVE))
+            if line.startswith((commit_files.ADD, commit_files.REMOVE))
         ]
 
     def first_row_change(self, location: str, after: int, upto: int) -> Commit | None:
@@ -362,7 +363,9 @@ class DriverLog(DeltaLog):
             commit = self.commit(location, version)
             if commit is None or commit.effect is CommitEffect.NO_ROWS:
                 continue
-            if self._files.first_line_where(commit_file(location, version), changes_rows):
+            if self._files.first_line_where(
+                commit_file(location, version), commit_files.changes_rows
+            ):
                 return commit
         return None
 
@@ -374,7 +377,9 @@ class DriverLog(DeltaLog):
             self._files.read_if_there(commit_file(location, version))
             for version in range(after + 1, upto + 1)
         )
-        return after <= upto and not any(text is None or DESCRIBES.search(text) for text in texts)
+        return after <= upto and not any(
+            text is None or commit_files.DESCRIBES.search(text) for text in texts
+        )
 
     def backwards(self, location: str, newest: int | None = None) -> Iterator[Commit]:
         """As `DeltaLog.backwards`; each commit is read when it is asked for."""
@@ -396,7 +401,7 @@ class DriverLog(DeltaLog):
         for version in range(last, first - 1, -1):
             text = self._files.read_if_there(commit_file(location, version)) or ""
             for line in text.split("\n"):  # comments may hold U+2028
-                if line.startswith(METADATA):
+                if line.startswith(commit_files.METADATA):
                     return dict(json.loads(line)["metaData"])
         return {}
 
@@ -420,7 +425,7 @@ class DriverLog(DeltaLog):
 
     def description(self, location: str, version: int) -> TableDescription | None:
         """As `TableLog.description`; most writers add a checksum file to each commit."""
-        return checksum_description(self._checksum(location, version))
+        return commit_files.checksum_description(self._checksum(location, version))
 
     def table_id(self, location: str) -> str:
         """As `DeltaLog.table_id`; the checksum file of the newest version has it."""
@@ -441,7 +446,7 @@ class DriverLog(DeltaLog):
         """As `TableLog.rows`; the checksum file of a version lists its files, up to some 50."""
         found = self._checksum(location, version)
         files = found.get("allFiles", ())
-        return rows_of_files(files) if len(files) == found.get("numFiles") else None
+        return commit_files.rows_of_files(files) if len(files) == found.get("numFiles") else None
 
     def _checksum(self, location: str, version: int) -> dict[str, Any]:
         """Return what the checksum file of a version has; nothing without one."""

@@ -12,19 +12,9 @@ from dataclasses import dataclass
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
+from dbt.adapters.spark_mt.definition import releases
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.definition.releases import (
-    UNTESTED,
-    is_untested_allowed,
-    listed,
-    minor_of,
-)
-from dbt.adapters.spark_mt.spark.delta.format import (
-    CATALOG,
-    CATALOG_KEY,
-    PACKAGES_KEY,
-    check_storage,
-)
+from dbt.adapters.spark_mt.spark.delta import format as delta_format
 from dbt.adapters.spark_mt.spark.errors import is_spark_error
 from dbt.adapters.spark_mt.spark.private_session import is_connect
 
@@ -57,7 +47,7 @@ PAIRS = (
 
 _EXTENSIONS_KEY = "spark.sql.extensions"
 _EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
-REQUIRED = {_EXTENSIONS_KEY: _EXTENSION, CATALOG_KEY: CATALOG}
+REQUIRED = {_EXTENSIONS_KEY: _EXTENSION, delta_format.CATALOG_KEY: delta_format.CATALOG}
 """What makes Delta Lake work in a session."""
 
 
@@ -131,15 +121,19 @@ def with_delta(known: Mapping[str, str]) -> dict[str, str]:
         UnsupportedSparkError: No Delta is tested with the installed PySpark.
         UnsupportedPairError: The Delta that the user names is not tested with it.
     """
-    added = {} if CATALOG_KEY in known else {CATALOG_KEY: CATALOG}
+    added = (
+        {}
+        if delta_format.CATALOG_KEY in known
+        else {delta_format.CATALOG_KEY: delta_format.CATALOG}
+    )
     if _EXTENSION not in known.get(_EXTENSIONS_KEY, ""):
         added[_EXTENSIONS_KEY] = _joined(known.get(_EXTENSIONS_KEY), _EXTENSION)
-    jars = [known.get(key, "") for key in (PACKAGES_KEY, "spark.jars")]
+    jars = [known.get(key, "") for key in (delta_format.PACKAGES_KEY, "spark.jars")]
     if any("delta-spark" in jar for jar in jars):
         check_named(pyspark_version(), jars)
     else:
         package = delta_package(pyspark_version())
-        added[PACKAGES_KEY] = _joined(known.get(PACKAGES_KEY), package)
+        added[delta_format.PACKAGES_KEY] = _joined(known.get(delta_format.PACKAGES_KEY), package)
     return added
 
 
@@ -161,7 +155,7 @@ def check_session(spark: SparkSession) -> None:
         package = delta_package(spark.version)
         raise DeltaMissingError(version=spark.version, package=package, violations=lacking)
     check_loaded(spark)
-    check_storage(spark)
+    delta_format.check_storage(spark)
 
 
 def check_named(spark: str, jars: Iterable[str]) -> None:
@@ -177,8 +171,8 @@ def check_named(spark: str, jars: Iterable[str]) -> None:
     """
     for found in (match for jar in jars for match in _NAMED.finditer(jar)):
         delta = found["delta"]
-        made_for = found["spark"] or _newest_spark(delta) or minor_of(spark)
-        is_for_it = made_for == minor_of(spark)
+        made_for = found["spark"] or _newest_spark(delta) or releases.minor_of(spark)
+        is_for_it = made_for == releases.minor_of(spark)
         what = f"Delta Lake {delta}" + ("" if is_for_it else f" for Spark {made_for}")
         _check(spark, delta, what, is_made_for_it=is_for_it)
 
@@ -197,18 +191,18 @@ def check_loaded(spark: SparkSession) -> None:
 
 
 def _check(spark: str, delta: str, what: str, *, is_made_for_it: bool = True) -> None:
-    if is_untested_allowed():
+    if releases.is_untested_allowed():
         return
     pair = _pair_of(spark)
     if pair is None:
         raise _unsupported(spark)
-    if not is_made_for_it or minor_of(delta) not in pair.deltas:
+    if not is_made_for_it or releases.minor_of(delta) not in pair.deltas:
         raise UnsupportedPairError(
             found=what,
             spark=spark,
-            supported=listed(pair.deltas),
+            supported=releases.listed(pair.deltas),
             package=pair.package,
-            variable=UNTESTED,
+            variable=releases.UNTESTED,
         )
 
 
@@ -230,19 +224,22 @@ def _loaded(spark: SparkSession) -> str | None:
 
 
 def _pair_of(spark: str) -> Pair | None:
-    return next((pair for pair in PAIRS if pair.spark == minor_of(spark)), None)
+    return next((pair for pair in PAIRS if pair.spark == releases.minor_of(spark)), None)
 
 
 def _newest_spark(delta: str) -> str | None:
     """Return the Spark that a Delta is made for whose package names none."""
-    sparks = [pair.spark for pair in PAIRS if minor_of(delta) in pair.deltas]
+    sparks = [pair.spark for pair in PAIRS if releases.minor_of(delta) in pair.deltas]
     return sparks[-1] if sparks else None
 
 
 def _unsupported(spark: str) -> UnsupportedSparkError:
     versions = [pair.spark for pair in PAIRS]
     return UnsupportedSparkError(
-        spark=spark, supported=listed(versions), newest=versions[-1], variable=UNTESTED
+        spark=spark,
+        supported=releases.listed(versions),
+        newest=versions[-1],
+        variable=releases.UNTESTED,
     )
 
 

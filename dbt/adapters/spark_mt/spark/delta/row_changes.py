@@ -14,20 +14,9 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.columns import quote
 from dbt.adapters.spark_mt.execution.table_format import RowsNotThereError
-from dbt.adapters.spark_mt.query.bags import (
-    BagColumn,
-    as_read,
-    same_row,
-    signed_query,
-    weighted_query,
-)
+from dbt.adapters.spark_mt.query import bags
+from dbt.adapters.spark_mt.spark.delta import format as delta_format
 from dbt.adapters.spark_mt.spark.delta.changes import has_change_feed
-from dbt.adapters.spark_mt.spark.delta.format import (
-    AS_STORED,
-    CHECKS_REPLACED,
-    FORMAT,
-    MERGE_SOURCE,
-)
 from dbt.adapters.spark_mt.spark.delta.row_conditions import Measured, Ranges
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error, unlogged
 from dbt.adapters.spark_mt.spark.kept_rows import kept_rows
@@ -163,14 +152,18 @@ class Replacing:
                 (removed, -1),
             )
         )
-        new = self.kept.keep(weighted_query(compared, rows, _WEIGHT), f"min({_WEIGHT})")
+        new = self.kept.keep(bags.weighted_query(compared, rows, _WEIGHT), f"min({_WEIGHT})")
         if new.rows and new.measures[0] < 0:
             raise RowsNotThereError(_NOT_THERE)
         condition = self._condition(there, taken) if taken.rows else ""
-        writer = self.session.sql(_signed(self.table, new.view, 1)).write.format(FORMAT.name)
+        writer = self.session.sql(_signed(self.table, new.view, 1)).write.format(
+            delta_format.FORMAT.name
+        )
         if condition:
             writer = writer.option("replaceWhere", condition)
-        with set_for_now(self.session, {CHECKS_REPLACED: "false"}):  # rows may have other values
+        with set_for_now(
+            self.session, {delta_format.CHECKS_REPLACED: "false"}
+        ):  # rows may have other values
             writer.insertInto(self.table.name.sql, overwrite=bool(condition))
 
     def _taken(self, there: There, removed: str) -> Kept:
@@ -178,7 +171,7 @@ class Replacing:
         hashed = self._hashed
         equal = (
             f"SELECT {hashed} FROM {there.view} AS t LEFT SEMI JOIN (\n{removed}\n) AS r "
-            f"ON {same_row(_compared(self.table), 't', 'r')}"
+            f"ON {bags.same_row(_compared(self.table), 't', 'r')}"
         )
         columns = ", ".join(_columns(self.table))
         return self.kept.keep(f"SELECT {columns} FROM {there.view} WHERE {hashed} IN (\n{equal}\n)")
@@ -209,7 +202,7 @@ def changed_query(table: TableColumns, key: Sequence[str], there: str, source: s
         source: The relation that `keyed_query` gives.
     """
     columns = ", ".join(_columns(table))
-    return weighted_query(
+    return bags.weighted_query(
         _compared(table),
         f"SELECT {columns}, 1L AS {_WEIGHT} FROM {source} WHERE {_PRESENT} IS NOT NULL\nUNION ALL\n"
         f"SELECT {columns}, -1L AS {_WEIGHT} FROM {there} AS t LEFT SEMI JOIN {source} AS s "
@@ -220,13 +213,13 @@ def changed_query(table: TableColumns, key: Sequence[str], there: str, source: s
 
 def _signed(table: TableColumns, view: str, sign: int) -> str:
     """Return the rows whose weight has a sign, each as often as the weight says."""
-    return signed_query(", ".join(_columns(table)), view, _WEIGHT, sign)
+    return bags.signed_query(", ".join(_columns(table)), view, _WEIGHT, sign)
 
 
 def _merge(spark: SparkSession, statement: str) -> None:
-    spark.conf.set(MERGE_SOURCE, "none")
+    spark.conf.set(delta_format.MERGE_SOURCE, "none")
     try:
-        with unlogged(), set_for_now(spark, AS_STORED):
+        with unlogged(), set_for_now(spark, delta_format.AS_STORED):
             spark.sql(statement)
     except Exception as error:
         if is_spark_error(error) and _NOT_THERE in failure_of(error).message:
@@ -246,7 +239,7 @@ def copies_query(table: TableColumns, removed: str, within: str = "") -> str:
     """
     columns, compared = _columns(table), _compared(table)
     listed = ", ".join(columns)
-    same = same_row(compared, "t", "r") + within
+    same = bags.same_row(compared, "t", "r") + within
     own = ", ".join(f"t.{c}" for c in columns)
     shown = ", ".join(column.shown for column in compared)
     keys = ", ".join(key for column in compared for key in column.keys)
@@ -286,7 +279,7 @@ def bag_statement(table: TableColumns, source: str, within: str = "") -> str:
     Its source is the relation that `bag_query` gives. A row to remove that matches none fails it.
     """
     columns = _columns(table)
-    same = f"s.{_OLD} AND {same_row(_compared(table), 't', 's')}{within}"
+    same = f"s.{_OLD} AND {bags.same_row(_compared(table), 't', 's')}{within}"
     first, *rest = (f"s.{c}" for c in columns)
     checked = f"CASE WHEN s.{_OLD} THEN raise_error('{_NOT_THERE}') ELSE {first} END"
     return f"""MERGE INTO {table.name.sql} AS t USING {source} AS s ON {same}
@@ -323,7 +316,7 @@ def keyed_statement(
     """
     columns = _columns(table)
     match = _same_key(table, key) + within
-    differs = f" AND NOT ({same_row(_compared(table), 't', 's')})"
+    differs = f" AND NOT ({bags.same_row(_compared(table), 't', 's')})"
     changed = differs if table.comparable and not adds_columns else ""
     return f"""MERGE INTO {table.name.sql} AS t USING {source} AS s ON {match}
 WHEN MATCHED AND s.{_PRESENT} IS NULL THEN DELETE
@@ -349,7 +342,8 @@ def _same_key(table: TableColumns, key: Sequence[str]) -> str:
     types = {column.sql.lower(): column.type for column in _compared(table)}
     typed = [(n, quote(c), types.get(quote(c).lower(), "")) for n, c in enumerate(key)]
     return " AND ".join(
-        f"{as_read(f't.{c}', type_)} <=> {as_read(f's.{_KEY}{n}', type_)}" for n, c, type_ in typed
+        f"{bags.as_read(f't.{c}', type_)} <=> {bags.as_read(f's.{_KEY}{n}', type_)}"
+        for n, c, type_ in typed
     )
 
 
@@ -357,6 +351,6 @@ def _columns(table: TableColumns) -> list[str]:
     return [quote(column) for column in table.columns]
 
 
-def _compared(table: TableColumns) -> tuple[BagColumn, ...]:
+def _compared(table: TableColumns) -> tuple[bags.BagColumn, ...]:
     types = table.types or ("",) * len(table.columns)
-    return tuple(map(BagColumn.of, _columns(table), types))
+    return tuple(map(bags.BagColumn.of, _columns(table), types))

@@ -9,20 +9,8 @@ from dbt.adapters.spark_mt.definition.columns import quote, quote_text
 from dbt.adapters.spark_mt.execution.table_format import FENCE
 from dbt.adapters.spark_mt.planning.properties import is_changed_by_row, location_of, properties_of
 from dbt.adapters.spark_mt.query.bags import BagColumn, same_row
+from dbt.adapters.spark_mt.spark.delta import format as delta_format
 from dbt.adapters.spark_mt.spark.delta.changes import RangeReader
-from dbt.adapters.spark_mt.spark.delta.format import (
-    ADD_COLUMNS,
-    AS_STORED,
-    COMMIT_METADATA,
-    DELETION_VECTORS,
-    FENCE_ID,
-    FENCE_NUMBER,
-    FORMAT,
-    LAST_COMMIT,
-    MERGE_SOURCE,
-    as_of,
-    check_storage,
-)
 from dbt.adapters.spark_mt.spark.delta.row_changes import apply_changes, replace_keys
 from dbt.adapters.spark_mt.spark.delta.stream import DeltaSource
 from dbt.adapters.spark_mt.spark.private_session import set_for_now
@@ -52,7 +40,7 @@ them, however few directories there are: 40 s on two cores."""
 class DeltaTables:
     """Implementation of `execution.table_format.VersionedTables`; rows are the text of a query."""
 
-    format = FORMAT
+    format = delta_format.FORMAT
 
     def __init__(self, log: DeltaLog) -> None:
         self.log = log
@@ -73,7 +61,7 @@ class DeltaTables:
 
     def as_of(self, name: TableName, version: int) -> str:
         """As `VersionedTables.as_of`."""
-        return as_of(name, version)
+        return delta_format.as_of(name, version)
 
     def stream_source(
         self, session: SparkSession, name: TableName, reader: SparkSourceReader
@@ -97,19 +85,19 @@ class DeltaTables:
             SingleDriverStorageError: Commits of several drivers would not be serialized.
         """
         if not self._is_checked:
-            check_storage(session)
+            delta_format.check_storage(session)
             self._is_checked = True
         conf = session.conf
-        conf.set(COMMIT_METADATA, metadata)
+        conf.set(delta_format.COMMIT_METADATA, metadata)
         if number is None:
-            conf.unset(FENCE_ID)
-            conf.unset(FENCE_NUMBER)
+            conf.unset(delta_format.FENCE_ID)
+            conf.unset(delta_format.FENCE_NUMBER)
         else:
-            conf.set(FENCE_ID, fence)
-            conf.set(FENCE_NUMBER, str(number))
-        conf.unset(LAST_COMMIT)
+            conf.set(delta_format.FENCE_ID, fence)
+            conf.set(delta_format.FENCE_NUMBER, str(number))
+        conf.unset(delta_format.LAST_COMMIT)
         write()
-        version = conf.get(LAST_COMMIT, None)
+        version = conf.get(delta_format.LAST_COMMIT, None)
         return None if version is None else int(version)
 
     def create(
@@ -123,19 +111,19 @@ class DeltaTables:
         """Create a table with everything that it has from its first commit on, and with rows."""
         declared = definition.declared
         kind = f"CREATE {'OR REPLACE ' * replace}TABLE"
-        clauses = [f"{kind} {definition.name.sql} USING {FORMAT.name}"]
+        clauses = [f"{kind} {definition.name.sql} USING {delta_format.FORMAT.name}"]
         if declared.partitioned_by:
             clauses.append(f"PARTITIONED BY ({', '.join(map(quote, declared.partitioned_by))})")
         if declared.clustered_by:
             clauses.append(f"CLUSTER BY ({', '.join(map(quote, declared.clustered_by))})")
         if (location := location_of(definition)) is not None:
-            check_storage(session, location)
+            delta_format.check_storage(session, location)
             clauses.append(f"LOCATION {quote_text(location)}")
         if declared.comment is not None:
             clauses.append(f"COMMENT {quote_text(declared.comment)}")
-        properties = dict(properties_of(definition, FORMAT))
+        properties = dict(properties_of(definition, delta_format.FORMAT))
         if is_changed_by_row(definition):
-            properties.setdefault(DELETION_VECTORS, "true")
+            properties.setdefault(delta_format.DELETION_VECTORS, "true")
         clauses += [f"TBLPROPERTIES ({_listed(properties)})", f"AS {rows}"]
         session.sql("\n".join(clauses))
 
@@ -149,10 +137,10 @@ class DeltaTables:
         by_row: bool = False,
     ) -> None:
         """Replace all rows, the columns and the partitioning of a table."""
-        writer = session.sql(rows).write.format(FORMAT.name).mode("overwrite")
+        writer = session.sql(rows).write.format(delta_format.FORMAT.name).mode("overwrite")
         writer = writer.option("overwriteSchema", "true")
         if by_row:
-            writer = writer.option(DELETION_VECTORS, "true")
+            writer = writer.option(delta_format.DELETION_VECTORS, "true")
         if partitioned_by:
             writer = writer.partitionBy(*partitioned_by)
         writer.saveAsTable(name.sql)
@@ -198,13 +186,15 @@ class DeltaTables:
 
         Delta keeps the rows of a batch while it merges them, and refuses those that we keep.
         """
-        session.conf.set(MERGE_SOURCE, "auto")
+        session.conf.set(delta_format.MERGE_SOURCE, "auto")
         columns = [quote(column.name) for column in definition.resolved.columns]
         types = {column.name.lower(): column.type for column in definition.resolved.columns}
         compared = (BagColumn(quote(name), exact=True, type=types[name.lower()]) for name in key)
         same = same_row(compared, "t", "s")
         session.sql(rows).createOrReplaceTempView(_BATCH)
-        with set_for_now(session, AS_STORED):  # after Spark has analysed how sources are read
+        with set_for_now(
+            session, delta_format.AS_STORED
+        ):  # after Spark has analysed how sources are read
             session.sql(
                 f"MERGE INTO {definition.name.sql} AS t USING {_BATCH} AS s ON {same}\n"
                 f"WHEN MATCHED THEN UPDATE SET {', '.join(f't.{c} = s.{c}' for c in columns)}\n"
@@ -286,8 +276,8 @@ def _adding_columns(session: SparkSession, *, enabled: bool) -> Iterator[None]:
     if not enabled:
         yield
         return
-    session.conf.set(ADD_COLUMNS, "true")
+    session.conf.set(delta_format.ADD_COLUMNS, "true")
     try:
         yield
     finally:
-        session.conf.set(ADD_COLUMNS, "false")
+        session.conf.set(delta_format.ADD_COLUMNS, "false")

@@ -13,20 +13,10 @@ from dbt.adapters.spark_mt.definition.positions import (
     OffsetPosition,
     UnknownPosition,
 )
-from dbt.adapters.spark_mt.execution.errors import (
-    SourceNotFoundError,
-    SourceOnlyStreamsError,
-    SourceWithoutTimeError,
-)
+from dbt.adapters.spark_mt.execution import errors
 from dbt.adapters.spark_mt.execution.ports import StartPosition
+from dbt.adapters.spark_mt.spark import query_relations
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error, unlogged
-from dbt.adapters.spark_mt.spark.query_relations import (
-    NO_LIMITS,
-    has_any,
-    only,
-    table_options,
-    without,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -188,7 +178,7 @@ class KafkaSource(_OffsetSource):
 
         A table whose options name its end never changes, or changes in another way.
         """
-        return not has_any(self._options, _ENDS)
+        return not query_relations.has_any(self._options, _ENDS)
 
     def latest(self) -> OffsetPosition:
         """Return where the log ends now.
@@ -267,7 +257,7 @@ class KafkaSource(_OffsetSource):
         return first if first is not None or near == end else self._first_time(near, end)
 
     def stream(
-        self, after: Position | None = None, limits: Mapping[str, str] = NO_LIMITS
+        self, after: Position | None = None, limits: Mapping[str, str] = query_relations.NO_LIMITS
     ) -> DataFrame:
         """Open the source as a stream of what comes after a position.
 
@@ -275,12 +265,15 @@ class KafkaSource(_OffsetSource):
         position the stream begins where the table's own options say, else at the oldest records.
         """
         read = _read(after)
-        options = {**without(self._options, _ENDS), **only(limits, _LIMITS[:1])}
+        options = {
+            **query_relations.without(self._options, _ENDS),
+            **query_relations.only(limits, _LIMITS[:1]),
+        }
         if read is None:
-            own = has_any(options, _STARTS)
+            own = query_relations.has_any(options, _STARTS)
             return self._stream(options if own else {**options, "startingOffsets": "earliest"})
         known = offsets_of(self.latest())
-        options = without(options, _STARTS)
+        options = query_relations.without(options, _STARTS)
         return self._stream({**options, "startingOffsets": render(completed(read, known))})
 
     def batch(self, after: Position | None, upto: Position) -> DataFrame:
@@ -289,21 +282,24 @@ class KafkaSource(_OffsetSource):
         Records that are gone make the frame fail when it is computed.
         """
         wanted, read = _known(upto), _read(after)
-        options = without(self._options, _ENDS)
+        options = query_relations.without(self._options, _ENDS)
         if not wanted:
             return self._batch(options).where("false")
         if read is not None:
-            options = without(options, _STARTS)
-        if not has_any(options, _TIMES):
+            options = query_relations.without(options, _STARTS)
+        if not query_relations.has_any(options, _TIMES):
             named = _named_start(options) if read is None else read
             begin = {partition: named.get(partition, EARLIEST) for partition in wanted}
-            options = {**without(options, _STARTS), "startingOffsets": render(begin)}
+            options = {
+                **query_relations.without(options, _STARTS),
+                "startingOffsets": render(begin),
+            }
         topics = {"assign": assignment(wanted), "endingOffsets": render(wanted)}
-        return self._batch({**without(options, _TOPICS), **topics})
+        return self._batch({**query_relations.without(options, _TOPICS), **topics})
 
     @cached_property
     def _options(self) -> dict[str, str]:
-        return table_options(self._spark, self._name)
+        return query_relations.table_options(self._spark, self._name)
 
     def _first_time(self, start: Offsets, end: Offsets) -> int | None:
         if start == end:
@@ -320,7 +316,7 @@ class KafkaSource(_OffsetSource):
         Raises:
             SourceNotFoundError: The log cannot be reached, or did not answer within a minute.
         """
-        options = without(self._options, (*_STARTS, *_ENDS, *_LIMITS))
+        options = query_relations.without(self._options, (*_STARTS, *_ENDS, *_LIMITS))
         try:
             with unlogged():
                 found = self._probed(self._stream({**options, **start, **_NOTHING}))
@@ -329,10 +325,10 @@ class KafkaSource(_OffsetSource):
                 raise
             failure = failure_of(error)
             problem = failure.parameter("message") or failure.message
-            raise SourceNotFoundError(source=self._name, problem=problem) from error
+            raise errors.SourceNotFoundError(source=self._name, problem=problem) from error
         if found is None:
             problem = "it gave no answer within a minute"
-            raise SourceNotFoundError(source=self._name, problem=problem)
+            raise errors.SourceNotFoundError(source=self._name, problem=problem)
         return found
 
     def _probed(self, frame: DataFrame) -> _Ends | None:
@@ -402,7 +398,7 @@ class _CheckpointedSource(_OffsetSource):
         Raises:
             SourceWithoutTimeError: Always.
         """
-        raise SourceWithoutTimeError(source=self._name, format=self._format)
+        raise errors.SourceWithoutTimeError(source=self._name, format=self._format)
 
     def identity_in(self, offset: object) -> str | None:
         """Return nothing for offsets of such a source; None for those of another kind."""
@@ -437,10 +433,10 @@ class FilesSource(_CheckpointedSource):
     def stream(
         self,
         after: Position | None = None,  # noqa: ARG002 - it is in the checkpoint
-        limits: Mapping[str, str] = NO_LIMITS,
+        limits: Mapping[str, str] = query_relations.NO_LIMITS,
     ) -> DataFrame:
         """Open the source as a stream; what its checkpoint has read already is not read again."""
-        reader = self._spark.readStream.options(**only(limits, _FILE_LIMITS))
+        reader = self._spark.readStream.options(**query_relations.only(limits, _FILE_LIMITS))
         return reader.table(self._name.sql)
 
     def batch(self, after: Position | None, upto: Position) -> DataFrame:  # noqa: ARG002
@@ -458,10 +454,10 @@ class RateSource(_CheckpointedSource):
     def stream(
         self,
         after: Position | None = None,  # noqa: ARG002 - it is in the checkpoint
-        limits: Mapping[str, str] = NO_LIMITS,  # noqa: ARG002 - its own options count
+        limits: Mapping[str, str] = query_relations.NO_LIMITS,  # noqa: ARG002 - its own options count
     ) -> DataFrame:
         """Open the source as a stream; its checkpoint continues the count."""
-        options = table_options(self._spark, self._name)
+        options = query_relations.table_options(self._spark, self._name)
         return self._spark.readStream.format(self._format).options(**options).load()
 
     def batch(self, after: Position | None, upto: Position) -> DataFrame:  # noqa: ARG002
@@ -470,4 +466,4 @@ class RateSource(_CheckpointedSource):
         Raises:
             SourceOnlyStreamsError: Always.
         """
-        raise SourceOnlyStreamsError(source=self._name, format=self._format)
+        raise errors.SourceOnlyStreamsError(source=self._name, format=self._format)

@@ -20,13 +20,7 @@ from dbt.adapters.spark_mt.resolution.columns import null_column
 from dbt.adapters.spark_mt.resolution.stream_flow import OutputMode
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
 from dbt.adapters.spark_mt.spark.input_size import may_interpret
-from dbt.adapters.spark_mt.spark.streams.batches import (
-    NO_BATCH,
-    PASSING,
-    BatchContext,
-    BatchEnds,
-    batch_session,
-)
+from dbt.adapters.spark_mt.spark.streams import batches
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -222,7 +216,7 @@ class SparkStreamRunner:
         """
         parts, definition = self._parts, task.table.definition
         resumes = task.resumes
-        name = resumes.checkpoint if resumes else f"{PASSING}{uuid4().hex[:12]}"
+        name = resumes.checkpoint if resumes else f"{batches.PASSING}{uuid4().hex[:12]}"
         checkpoint = parts.checkpoints.of(definition.table_id, name, is_kept=resumes is not None)
         with ExitStack() as stack:
             if resumes is None:
@@ -232,7 +226,9 @@ class SparkStreamRunner:
             try:
                 frame, opened = parts.queries.open(session, definition, task.run, _after(task))
                 interprets = may_interpret(session.spark)
-                context = BatchContext(task.run, checkpoint, BatchEnds(opened), interprets)
+                context = batches.BatchContext(
+                    task.run, checkpoint, batches.BatchEnds(opened), interprets
+                )
                 stream = SparkStream(task, context, parts, stack.pop_all())
                 stream.follow(frame)
             except Exception as error:
@@ -248,7 +244,11 @@ class SparkStream(BatchQuery):
     """A stream that was started: each of its batches is a commit."""
 
     def __init__(
-        self, task: StreamTask, context: BatchContext, parts: StreamParts, resources: ExitStack
+        self,
+        task: StreamTask,
+        context: batches.BatchContext,
+        parts: StreamParts,
+        resources: ExitStack,
     ) -> None:
         super().__init__(self._commit, _mode(task.run), resources)
         self._task = task
@@ -342,7 +342,7 @@ class StreamFiller:
             after = dict(step.since or ())
             frame, opened = self._parts.queries.open(session, definition, run, after)
             interprets = may_interpret(session.spark)
-            context = BatchContext(run, checkpoint, BatchEnds(opened), interprets)
+            context = batches.BatchContext(run, checkpoint, batches.BatchEnds(opened), interprets)
 
             def on_batch(rows: DataFrame, number: int) -> None:
                 if done:
@@ -350,7 +350,7 @@ class StreamFiller:
                 positions = self._parts.writer.positions(context, number)
                 stream = checkpoint.metadata(number)
                 of_batch = replace(metadata, positions=positions, stream=stream)
-                session = batch_session(rows, _BATCH, context)
+                session = batches.batch_session(rows, _BATCH, context)
                 done.append((self._write_rows(session, step, of_batch, write), positions))
 
             query = BatchQuery(on_batch, _mode(run), ExitStack())
@@ -363,7 +363,7 @@ class StreamFiller:
             if done:
                 return done[0]
             # the sources have nothing yet
-            stream = checkpoint.metadata(NO_BATCH)
+            stream = checkpoint.metadata(batches.NO_BATCH)
             of_none = replace(metadata, positions=run.positions, stream=stream)
             columns = ", ".join(map(null_column, definition.resolved.columns))
             with self._errors.explaining(session, step):

@@ -12,23 +12,10 @@ from typing import TYPE_CHECKING, Protocol
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.execution.table_format import VersionedTables
 from dbt.adapters.spark_mt.query.text import shape_of
+from dbt.adapters.spark_mt.spark import query_relations
 from dbt.adapters.spark_mt.spark.errors import suppress_spark_errors
 from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
-from dbt.adapters.spark_mt.spark.query_relations import (
-    NO_LIMITS,
-    StandIn,
-    StandIns,
-    full_name,
-    providers_of,
-)
-from dbt.adapters.spark_mt.spark.streams.offsets import (
-    FILE_FORMATS,
-    KAFKA,
-    RATE_FORMATS,
-    FilesSource,
-    KafkaSource,
-    RateSource,
-)
+from dbt.adapters.spark_mt.spark.streams import offsets
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -68,7 +55,7 @@ class StreamSource(Protocol):
         ...
 
     def stream(
-        self, after: Position | None = None, limits: Mapping[str, str] = NO_LIMITS
+        self, after: Position | None = None, limits: Mapping[str, str] = query_relations.NO_LIMITS
     ) -> DataFrame:
         """Open it as a stream of what comes after a position; from its beginning for None.
 
@@ -153,23 +140,23 @@ def stream_source(
     """
     if format_ == tables.format.name:
         return tables.stream_source(private, name, reader)
-    if format_ == KAFKA:
-        return KafkaSource(private, name)
-    if format_ in FILE_FORMATS:
-        return FilesSource(private, name, format_)
-    return RateSource(private, name, format_) if format_ in RATE_FORMATS else None
+    if format_ == offsets.KAFKA:
+        return offsets.KafkaSource(private, name)
+    if format_ in offsets.FILE_FORMATS:
+        return offsets.FilesSource(private, name, format_)
+    return offsets.RateSource(private, name, format_) if format_ in offsets.RATE_FORMATS else None
 
 
 _VIEW = "__materialized_table_stand_in_"
 
 
-def stand_ins_of(views: Mapping[TableName, tuple[str, str]]) -> StandIns:
+def stand_ins_of(views: Mapping[TableName, tuple[str, str]]) -> query_relations.StandIns:
     """Return what stands for tables that Spark reads in no query, of their formats and views."""
-    return StandIns(
+    return query_relations.StandIns(
         tuple(
-            StandIn(name, view, only_streams=format_ == KAFKA)
+            query_relations.StandIn(name, view, only_streams=format_ == offsets.KAFKA)
             for name, (format_, view) in views.items()
-            if format_ == KAFKA or format_ in RATE_FORMATS
+            if format_ == offsets.KAFKA or format_ in offsets.RATE_FORMATS
         )
     )
 
@@ -177,7 +164,7 @@ def stand_ins_of(views: Mapping[TableName, tuple[str, str]]) -> StandIns:
 @contextmanager
 def standing_in(
     spark: SparkSession, query: str, context: QueryContext
-) -> Iterator[tuple[SparkSession, StandIns]]:
+) -> Iterator[tuple[SparkSession, query_relations.StandIns]]:
     """Open a session in which views stand for the tables of a query that Spark cannot read.
 
     The session knows no temporary object of the user's. Nothing is read: no broker is asked.
@@ -191,16 +178,18 @@ def standing_in(
         found = stand_ins_of(views)
         for each in found.views:
             if each.only_streams:
-                frame = KafkaSource(session.spark, each.name).stream()
+                frame = offsets.KafkaSource(session.spark, each.name).stream()
             else:
-                frame = RateSource(session.spark, each.name, formats[each.name]).stream()
+                frame = offsets.RateSource(session.spark, each.name, formats[each.name]).stream()
             frame.createOrReplaceTempView(each.view)
         yield session.spark, found
 
 
 def _formats(spark: SparkSession, query: str, context: QueryContext) -> dict[TableName, str]:
     """Return the formats of the tables that a query names, as far as the catalog has them."""
-    names = {full_name(ref, context) for ref in shape_of(query).relations}
+    names = {query_relations.full_name(ref, context) for ref in shape_of(query).relations}
     with suppress_spark_errors():
-        return providers_of(spark, [TableName.of(*n) for n in sorted(names) if len(n) == 3])
+        return query_relations.providers_of(
+            spark, [TableName.of(*n) for n in sorted(names) if len(n) == 3]
+        )
     return {}
