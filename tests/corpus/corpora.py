@@ -28,6 +28,7 @@ from tests.corpus.sources import Choice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from datetime import date
 
     from pyspark.sql import SparkSession
 
@@ -90,10 +91,12 @@ class Selection:
     def _draws(self, name: str, exponent: float) -> bool:
         return Choice(f"{self.seed} {name}").random() < self.share**exponent
 
-    @property
-    def is_everything(self) -> bool:
-        """Whether it leaves out no query."""
-        return self.only == "*" and self.share >= 1
+    def described(self, day: date) -> str:
+        """Say for the documentation which queries ran."""
+        which = "all queries" if self.only == "*" else f"the queries `{self.only}`"
+        share = "" if self.share >= 1 else f", a share of {self.share:g}"
+        over = " It ended by its limit of time, before all of them." if self.is_over else ""
+        return f"The run of {day.isoformat()}: {which}{share}, with the seed {self.seed}.{over}"
 
     @property
     def is_over(self) -> bool:

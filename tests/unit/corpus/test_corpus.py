@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -236,3 +237,18 @@ def test_files_are_drawn_before_their_queries():
     drawn = [name for name in names if Selection(share=0.1).has(name)]
     assert 600 < len(drawn) < 1_400
     assert len({name.partition("#")[0] for name in drawn}) < 30
+
+
+@pytest.mark.parametrize(
+    ("selection", "text"),
+    [
+        (Selection(), "The run of 2026-11-27: all queries, with the seed 31."),
+        (
+            Selection("tpcds*", 0.25, 7, deadline=0),
+            "The run of 2026-11-27: the queries `tpcds*`, a share of 0.25, with the seed 7."
+            + " It ended by its limit of time, before all of them.",
+        ),
+    ],
+)
+def test_a_page_says_which_queries_ran(selection, text):
+    assert selection.described(date(2026, 11, 27)) == text
