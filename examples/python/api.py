@@ -10,6 +10,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.api import (
+    AdoptionTerms,
     MaterializedTableError,
     MaterializedTables,
     RefreshResult,
@@ -197,7 +198,7 @@ def adopt(tables: MaterializedTables) -> None:
     statement = """
         CREATE OR ALTER MATERIALIZED TABLE sales.kept
         AS SELECT id, amount FROM sales.orders"""
-    print(tables.plan(statement, adopting=True).changes)
+    print(tables.plan(statement, adopt=AdoptionTerms()).changes)
     outcome = tables.adopt(statement)
     print(outcome.action, outcome.changes)
     tables.execute("DROP MATERIALIZED TABLE sales.kept")

@@ -13,14 +13,14 @@ import pytest
 
 from dbt.adapters.spark_mt.changes.compatibility import AdoptionRefusedError, RowsDifferError
 from dbt.adapters.spark_mt.definition.definition import Missing, StoredTable, UnmanagedTable
-from dbt.adapters.spark_mt.execution.alter import AdoptionInstantError, Adoptions, AdoptionTerms
+from dbt.adapters.spark_mt.execution.alter import AdoptionInstantError, Adoptions
 from dbt.adapters.spark_mt.execution.errors import (
     ConstraintViolatedError,
     NotMaterializedError,
     TableNotFoundError,
     UnfinishedChangeError,
 )
-from dbt.adapters.spark_mt.execution.results import Action, RefreshResult
+from dbt.adapters.spark_mt.execution.results import Action, AdoptionTerms, RefreshResult
 from dbt.adapters.spark_mt.planning.steps import (
     CommitDefinition,
     Fill,

@@ -43,6 +43,7 @@ from dbt.adapters.spark_mt.execution.refresh import Refreshes
 from dbt.adapters.spark_mt.execution.repair import RepairAction, Repaired, Repairs
 from dbt.adapters.spark_mt.execution.results import (
     Action,
+    AdoptionTerms,
     Declared,
     KeptConfiguration,
     RefreshOutcome,
@@ -82,6 +83,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Action",
+    "AdoptionTerms",
     "Choice",
     "Column",
     "Cost",

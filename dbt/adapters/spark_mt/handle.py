@@ -25,7 +25,6 @@ from dbt.adapters.spark_mt.statements.parser import parse_statement
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from datetime import datetime
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -33,7 +32,11 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.client.target import SparkTarget
     from dbt.adapters.spark_mt.definition.columns import Pairs
     from dbt.adapters.spark_mt.execution.leases import SeenLeases
-    from dbt.adapters.spark_mt.execution.results import RefreshPolicy, StatementOutcome
+    from dbt.adapters.spark_mt.execution.results import (
+        AdoptionTerms,
+        RefreshPolicy,
+        StatementOutcome,
+    )
 
 
 logger = AdapterLogger("SparkMT")
@@ -100,20 +103,12 @@ def translated(sql: str) -> Iterator[None]:
 class Materialize:
     """How a model's statement is carried out; arguments of `MaterializedTables.materialize`."""
 
-    adopting: bool = False
-    as_of: datetime | None = None
     refresh: RefreshPolicy = "auto"
-    if_equal: bool = False
+    adopt: AdoptionTerms | None = None
 
     def carry_out(self, tables: MaterializedTables, statement: str) -> StatementResult:
         """Carry a statement out; its result has no rows."""
-        outcome = tables.materialize(
-            statement,
-            adopting=self.adopting,
-            as_of=self.as_of,
-            if_equal=self.if_equal,
-            refresh=self.refresh,
-        )
+        outcome = tables.materialize(statement, adopt=self.adopt, refresh=self.refresh)
         return StatementResult((), (), outcome)
 
 

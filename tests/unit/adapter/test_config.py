@@ -5,13 +5,14 @@ from datetime import datetime, timezone
 import pytest
 
 from dbt.adapters.spark_mt.adapter.config import (
-    Adopt,
+    ADOPT_IF_EQUAL,
     InvalidConfigError,
     ModelSettings,
     Waiting,
     validate_config,
 )
 from dbt.adapters.spark_mt.definition.modes import Wait
+from dbt.adapters.spark_mt.execution.results import AdoptionTerms
 
 
 def settings(**values) -> ModelSettings:
@@ -179,22 +180,23 @@ _NOON = datetime(2026, 11, 1, 12)  # noqa: DTZ001 - in the session's zone
 @pytest.mark.parametrize(
     ("value", "adopt"),
     [
-        (None, Adopt()),
-        ("if_equal", Adopt()),
-        (False, Adopt(wanted=False, if_equal=False)),
-        (True, Adopt(if_equal=False)),
-        ({"as_of": "2026-11-01 12:00:00"}, Adopt(if_equal=False, as_of=_NOON)),
-        ({"as_of": _NOON}, Adopt(if_equal=False, as_of=_NOON)),
+        (None, ADOPT_IF_EQUAL),
+        ("if_equal", ADOPT_IF_EQUAL),
+        (False, None),
+        (True, AdoptionTerms()),
+        ({"as_of": "2026-11-01 12:00:00"}, AdoptionTerms(_NOON)),
+        ({"as_of": _NOON}, AdoptionTerms(_NOON)),
         (
             {"as_of": "2026-11-01T12:00:00Z"},
-            Adopt(if_equal=False, as_of=_NOON.replace(tzinfo=timezone.utc)),
+            AdoptionTerms(_NOON.replace(tzinfo=timezone.utc)),
         ),
     ],
 )
 def test_adopt(value, adopt):
     found = settings(adopt=value).adopt
     assert found == adopt
-    assert (found.as_of and found.as_of.tzinfo) == (adopt.as_of and adopt.as_of.tzinfo)
+    if found is not None and found.as_of is not None:
+        assert found.as_of.tzinfo == adopt.as_of.tzinfo
 
 
 @pytest.mark.parametrize("value", ["yes", 1, {}, {"as_of": "soon"}, {"asof": _NOON}, []])

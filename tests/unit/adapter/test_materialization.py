@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from dbt.exceptions import FailFastError
 
-from dbt.adapters.spark_mt.adapter.config import Adopt, ModelSettings, Waiting
+from dbt.adapters.spark_mt.adapter.config import ModelSettings, Waiting
 from dbt.adapters.spark_mt.adapter.materialization import (
     ConfigurationChangedError,
     Method,
@@ -22,6 +22,7 @@ from dbt.adapters.spark_mt.adapter.materialization import (
 from dbt.adapters.spark_mt.definition.modes import Wait
 from dbt.adapters.spark_mt.execution.errors import NotMaterializedError
 from dbt.adapters.spark_mt.execution.operations import TableOperations
+from dbt.adapters.spark_mt.execution.results import AdoptionTerms
 from dbt.adapters.spark_mt.planning.explain import Verdict
 from dbt.adapters.spark_mt.relation import SparkMTRelation
 from dbt.adapters.spark_mt.resolution.validation import SelfReferenceError
@@ -33,8 +34,8 @@ VIEW, OURS = MODEL.as_view(), MODEL.as_table()
 PLAIN = MODEL.incorporate(type="table", is_delta=True)
 OTHER = MODEL.incorporate(type="table")
 SETTINGS = ModelSettings()
-ADOPTING = replace(SETTINGS, adopt=Adopt(if_equal=False))
-NEVER = replace(SETTINGS, adopt=Adopt(wanted=False, if_equal=False))
+ADOPTING = replace(SETTINGS, adopt=AdoptionTerms())
+NEVER = replace(SETTINGS, adopt=None)
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import pytest
 
 from dbt.adapters.spark_mt.changes.compatibility import RowsDifferError
 from dbt.adapters.spark_mt.definition.positions import VersionedPosition
-from dbt.adapters.spark_mt.execution.alter import Adoptions, AdoptionTerms
-from dbt.adapters.spark_mt.execution.results import Action, RefreshResult
+from dbt.adapters.spark_mt.execution.alter import Adoptions
+from dbt.adapters.spark_mt.execution.results import Action, AdoptionTerms, RefreshResult
 from dbt.adapters.spark_mt.execution.table_format import FENCE
 from tests.behaviour.adoption import COLUMNS, EQUAL_ROWS, OLD_ROWS, adopt, adoptions, statement
 from tests.behaviour.memory import MemoryTables

@@ -17,7 +17,12 @@ from dbt.adapters.spark_mt.execution.errors import (
 )
 from dbt.adapters.spark_mt.execution.operations import _CARRY_OUT, TableOperations, executed
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
-from dbt.adapters.spark_mt.execution.results import Action, RefreshResult, RelayedStatement
+from dbt.adapters.spark_mt.execution.results import (
+    Action,
+    AdoptionTerms,
+    RefreshResult,
+    RelayedStatement,
+)
 from dbt.adapters.spark_mt.planning.explain import Verdict
 from dbt.adapters.spark_mt.statements.nodes import Statement
 from tests.behaviour.memory import MemoryTables
@@ -152,10 +157,10 @@ def test_a_definition_that_changes_no_rows_is_refreshed_too(tables):
 def test_an_adopted_table_keeps_its_rows(tables):
     tables.source("kept", "k INT; total BIGINT", [(8, 800)])
     statement = STATEMENT.replace("TABLE t", "TABLE kept")
-    planned = operations(tables).plan(statement, adopting=True)
+    planned = operations(tables).plan(statement, adopt=AdoptionTerms())
     assert planned.changes == ("table adopted",)
     assert operations(tables).plan(statement).verdict is Verdict.REFUSED
-    outcome = operations(tables).materialize(statement, adopting=True)
+    outcome = operations(tables).materialize(statement, adopt=AdoptionTerms())
     assert (outcome.action, outcome.refresh) == (Action.ADOPTED, None)
     assert tables.rows("kept") == [(8, 800)]
 
@@ -224,9 +229,9 @@ def test_a_statement_that_only_reads_is_not_sent(tables):
 def test_how_a_table_is_adopted_reaches_the_driver(tables):
     driver = Driver(operations(tables))
     as_of = datetime(2026, 3, 1, tzinfo=timezone.utc)
-    operations(tables, driver).materialize(STATEMENT, adopting=True, as_of=as_of, if_equal=True)
-    sent = [(each.adopting, each.as_of, each.if_equal) for each in driver.sent]
-    assert sent == [(True, as_of, True)]
+    terms = AdoptionTerms(as_of, if_equal=True)
+    operations(tables, driver).materialize(STATEMENT, adopt=terms)
+    assert [each.adopt for each in driver.sent] == [terms]
 
 
 def test_an_error_in_the_driver_is_that_of_the_statement(tables):

@@ -16,7 +16,7 @@ from dbt.adapters.spark_mt.execution.errors import (
 )
 from dbt.adapters.spark_mt.execution.jobs import WAITING_MS, with_effective_status
 from dbt.adapters.spark_mt.execution.refresh import RequestedRefresh
-from dbt.adapters.spark_mt.execution.results import RelayedStatement
+from dbt.adapters.spark_mt.execution.results import AdoptionTerms, RelayedStatement
 from dbt.adapters.spark_mt.manager.runs import (
     RefreshNotAcceptedError,
     decode_request,
@@ -380,7 +380,7 @@ def test_a_statement_is_carried_out_in_the_manager(life, manager):
         RelayedStatement("SELECT 1"),
         RelayedStatement("ALTER MATERIALIZED TABLE t SUSPEND", "auto"),
         RelayedStatement(
-            "CREATE OR REPLACE MATERIALIZED TABLE t AS SELECT 1 AS n", "auto", adopting=True
+            "CREATE OR REPLACE MATERIALIZED TABLE t AS SELECT 1 AS n", "auto", AdoptionTerms()
         ),
     ],
 )

@@ -19,6 +19,7 @@ from dbt.adapters.spark_mt.definition.errors import (
 )
 from dbt.adapters.spark_mt.definition.freshness import Freshness, InvalidFreshnessError
 from dbt.adapters.spark_mt.definition.modes import Wait
+from dbt.adapters.spark_mt.execution.results import AdoptionTerms
 from dbt.adapters.spark_mt.resolution.durations import parse_duration, parse_timestamp
 from dbt.adapters.spark_mt.resolution.options import INCREMENTAL, INCREMENTAL_VALUES, Incremental
 from dbt.adapters.spark_mt.resolution.query_options import WATERMARK, parse_watermarks
@@ -131,27 +132,16 @@ class InvalidConfigError(MaterializedTableError):
     )
 
 
+ADOPT_IF_EQUAL: AdoptionTerms | None = AdoptionTerms(if_equal=True)
+"""The default of `adopt`; None adopts no table."""
+
+
 @dataclass(frozen=True, slots=True)
 class Waiting:
     """What a run waits for where a manager keeps the table, and for how many seconds at most."""
 
     until: Wait = Wait.NONE
     at_most_s: float = 300.0
-
-
-@dataclass(frozen=True, slots=True)
-class Adopt:
-    """Whether a plain table that has the model's name is taken over.
-
-    Args:
-        if_equal: Only if its rows are those of the query.
-        as_of: The instant whose state of the sources its rows reflect, without a zone in the
-            session's; None for now.
-    """
-
-    wanted: bool = True
-    if_equal: bool = True
-    as_of: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +159,7 @@ class ModelSettings:
     primary_key: tuple[str, ...] = ()
     refresh_on_run: RefreshPolicy = "auto"
     on_configuration_change: str = "apply"
-    adopt: Adopt = Adopt()
+    adopt: AdoptionTerms | None = ADOPT_IF_EQUAL
     wait: Waiting = Waiting()
     warnings: tuple[str, ...] = ()
 
@@ -339,16 +329,19 @@ def read_wait(value: Any) -> Waiting:  # noqa: ANN401
     return replace(waiting, until=Wait(word(value["until"])))
 
 
-def read_adopt(value: Any) -> Adopt:  # noqa: ANN401
+def read_adopt(value: Any) -> AdoptionTerms | None:  # noqa: ANN401
     """Read if_equal, true, false or `{as_of: <timestamp>}`; a timestamp may name no zone.
+
+    Returns:
+        None where no table is adopted.
 
     Raises:
         InvalidValueError: It is none of these.
     """
     if isinstance(value, bool):
-        return Adopt(value, if_equal=False)
+        return AdoptionTerms() if value else None
     if isinstance(value, str) and value.lower() == "if_equal":
-        return Adopt()
+        return ADOPT_IF_EQUAL
     if not isinstance(value, dict) or set(value) != {"as_of"}:
         detail = f"is if_equal, true, false or {{as_of: <timestamp>}}, but was: {value!r}."
         raise InvalidValueError(detail=detail)
@@ -356,7 +349,7 @@ def read_adopt(value: Any) -> Adopt:  # noqa: ANN401
     if not isinstance(at, datetime):  # a text; YAML reads some timestamps itself
         at = parse_timestamp(str(at), _NO_ZONE)
         at = at.replace(tzinfo=None) if at.tzinfo is _NO_ZONE else at
-    return Adopt(if_equal=False, as_of=at)
+    return AdoptionTerms(at)
 
 
 def read_clause(clause: Clause) -> Callable[[Any], str]:
@@ -493,7 +486,7 @@ def validate_config(model: str, values: Mapping[str, Any], own: Collection[str])
         on_configuration_change=reader.read(
             "on_configuration_change", read_word(("apply", "continue", "fail")), "apply"
         ),
-        adopt=reader.read("adopt", read_adopt, Adopt()),
+        adopt=reader.read("adopt", read_adopt, ADOPT_IF_EQUAL),
         wait=reader.read("wait", read_wait, Waiting()),
         warnings=(
             *(text for key, text in strange.items() if key not in own),

@@ -193,7 +193,7 @@ def decide(
         method = Method.REPLACE if full_refresh else Method.ALTER
         return Decision(method, ours, ours, existing, validates)
     # A table of another format has no versions to compare, and is refused in any case.
-    is_adopted = settings.adopt.wanted and (existing.is_delta or not settings.adopt.if_equal)
+    is_adopted = settings.adopt is not None and (existing.is_delta or not settings.adopt.if_equal)
     if is_adopted and existing.is_table and not full_refresh:
         return Decision(Method.ADOPT, ours, ours, existing, validates)
     if not (existing.is_view or full_refresh or validates):
@@ -259,7 +259,7 @@ def plan_decision(
     """
     check_swap(tables, decision, query)
     kept = settled(tables, decision, statement, settings)
-    summary = tables.plan(kept.statement, **_adoption(decision, settings))
+    summary = tables.plan(kept.statement, adopt=settings.adopt if decision.adopts else None)
     if decision.method is Method.SWAP and decision.existing is not None:
         summary = _unstaged(summary)
         if summary.verdict is not Verdict.REFUSED:
@@ -268,17 +268,10 @@ def plan_decision(
             verdict = Verdict.CREATED if is_view else Verdict.REBUILT
             summary = replace(summary, verdict=verdict, loses=(f"the {kind}",))
     notes = [f"left by on_configuration_change = continue: {change}" for change in kept.left]
-    if decision.adopts and settings.adopt.if_equal and summary.verdict is not Verdict.REFUSED:
+    is_compared = decision.adopts and settings.adopt is not None and settings.adopt.if_equal
+    if is_compared and summary.verdict is not Verdict.REFUSED:
         notes.append("the run computes the query to compare the rows, and refuses others")
     return summary, tuple(notes)
-
-
-def _adoption(decision: Decision, settings: ModelSettings) -> dict[str, Any]:
-    """The arguments about adoption of the methods of `MaterializedTables`."""
-    if not decision.adopts:
-        return {}
-    adopt = settings.adopt
-    return {"adopting": True, "as_of": adopt.as_of, "if_equal": adopt.if_equal}
 
 
 def _unstaged(summary: PlanSummary) -> PlanSummary:
@@ -296,11 +289,11 @@ def run_decision(
     query: str,
 ) -> MaterializedTableResponse:
     """Carry a decision out: see `SparkMTAdapter.materialize`."""
-    relation, adoption = decision.relation, _adoption(decision, settings)
+    relation, adopt = decision.relation, settings.adopt if decision.adopts else None
     with adapter.working(statement) as tables:
         check_swap(tables, decision, query)
         if decision.validates:
-            return validated(tables.validate(statement, **adoption))
+            return validated(tables.validate(statement, adopt=adopt))
         try:
             kept = settled(tables, decision, statement, settings)
         except ConfigurationChangedError as error:
@@ -312,7 +305,7 @@ def run_decision(
         adapter.execute(f"drop materialized table if exists {name_of(decision.target).sql}")
     elif decision.existing is not None and decision.method is not Method.ALTER:
         logger.debug(f"Applying {decision.method.value.upper()} to: {relation}")
-    how = Materialize(refresh=settings.refresh_on_run, **adoption)
+    how = Materialize(settings.refresh_on_run, adopt)
     response: MaterializedTableResponse = adapter.connections.materialize(kept.statement, how)
     if response.action == results.Action.ALTERED.value:
         logger.debug(f"Applying ALTER to: {relation}")

@@ -160,12 +160,10 @@ class ManagerClient:
         }
         if statement.refresh is not None:
             body["refreshPolicy"] = statement.refresh
-        if statement.adopting:
-            body["adopting"] = True
-        if statement.as_of is not None:
-            body["asOf"] = statement.as_of.isoformat()
-        if statement.if_equal:
-            body["ifEqual"] = True
+        if (adopt := statement.adopt) is not None:
+            body |= {"adopting": True, "ifEqual": adopt.if_equal}
+            if adopt.as_of is not None:
+                body["asOf"] = adopt.as_of.isoformat()
         return self._ask("POST", f"{_TABLES}/execute", body)
 
     def columns(self, query: str, session: str) -> list[Json]:

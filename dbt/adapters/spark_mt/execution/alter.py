@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     )
     from dbt.adapters.spark_mt.definition.positions import Position, Positions
     from dbt.adapters.spark_mt.execution.environment import Environment
-    from dbt.adapters.spark_mt.execution.results import RefreshOutcome
+    from dbt.adapters.spark_mt.execution.results import AdoptionTerms, RefreshOutcome
     from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery
     from dbt.adapters.spark_mt.resolution.resolver import Resolution
 
@@ -283,21 +283,6 @@ class AdoptionInstantError(MaterializedTableError):
 
 _SHOWN = 3
 """The number of differing rows that an error names."""
-
-
-@dataclass(frozen=True, slots=True)
-class AdoptionTerms:
-    """What the rows of a table that is adopted are known to be.
-
-    Args:
-        as_of: The instant whose state of the sources they are trusted to reflect, without a zone in
-            the session's; None for now.
-        if_equal: Whether they are compared with the query instead of trusted, and the table is
-            adopted only if they are equal.
-    """
-
-    as_of: datetime | None = None
-    if_equal: bool = False
 
 
 class Adoptions:

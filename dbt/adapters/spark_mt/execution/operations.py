@@ -186,9 +186,7 @@ class TableOperations:
         self,
         statement: str,
         *,
-        adopting: bool = False,
-        as_of: datetime | None = None,
-        if_equal: bool = False,
+        adopt: results.AdoptionTerms | None = None,
         refresh: RefreshPolicy = "auto",
     ) -> results.StatementOutcome:
         """Carry out CREATE OR ALTER or CREATE OR REPLACE, and bring the rows up to date.
@@ -198,18 +196,17 @@ class TableOperations:
 
         Args:
             statement: The statement.
-            adopting: Whether to adopt a plain table of the name, as `adopt` does.
-            as_of: As for `adopt`.
-            if_equal: As for `adopt`.
+            adopt: On which terms a plain table of the name is adopted, as `adopt` does; None if it
+                is refused.
             refresh: `auto` refreshes unless a manager does, `always` computes all rows, `never`
                 does not refresh. A statement that fills the table fills it in any case.
 
         Raises:
             MaterializedTableError: The statement is not valid or failed.
         """
-        create = created(statement, *((_CREATE_OR_ALTER,) if adopting else ()))
+        create = created(statement, *((_CREATE_OR_ALTER,) if adopt else ()))
         if self._relay is not None:
-            sent = results.RelayedStatement(statement, refresh, adopting, as_of, if_equal)
+            sent = results.RelayedStatement(statement, refresh, adopt)
             relayed = self._relay(sent).outcome
             if relayed is None:
                 raise TypeError(statement)
@@ -217,9 +214,8 @@ class TableOperations:
         environment = self._current()
         name = environment.store.full_name(create.name)
         with about(name), no_unexpected(environment):
-            if adopting:
-                terms = alter.AdoptionTerms(as_of, if_equal)
-                outcome, analyzed_table = self._adoptions().adopt(create, terms), None
+            if adopt is not None:
+                outcome, analyzed_table = self._adoptions().adopt(create, adopt), None
             else:
                 outcome, analyzed_table = Definitions(environment).declare(create)
             self._done(outcome)
@@ -232,21 +228,12 @@ class TableOperations:
             done = Refreshes(environment).carry_out(name, requested, analyzed_table)
         return replace(outcome, refresh=done)
 
-    def plan(
-        self,
-        statement: str,
-        *,
-        adopting: bool = False,
-        as_of: datetime | None = None,
-        if_equal: bool = False,
-    ) -> PlanSummary:
+    def plan(self, statement: str, *, adopt: results.AdoptionTerms | None = None) -> PlanSummary:
         """Summarize the plan of a CREATE, or of an ALTER of the definition; change nothing.
 
         Args:
             statement: The statement; a leading EXPLAIN makes no difference.
-            adopting: Whether `adopt` would carry it out.
-            as_of: As for `adopt`.
-            if_equal: As for `adopt`; no rows are compared here.
+            adopt: As for `materialize`; no rows are compared here.
 
         Returns:
             The summary; for a statement that would be refused, with every violation.
@@ -258,11 +245,9 @@ class TableOperations:
         name = self.environment.store.full_name(inner.name)
         try:
             with about(name), no_unexpected(self.environment):
-                if adopting:
+                if adopt is not None:
                     create = created(statement, _CREATE_OR_ALTER)
-                    planned, _ = self._adoptions().plan(
-                        create, alter.AdoptionTerms(as_of, if_equal)
-                    )
+                    planned, _ = self._adoptions().plan(create, adopt)
                 else:
                     planned, _ = alter.planned_by(inner, self._current())
         except MaterializedTableError as error:
@@ -281,27 +266,20 @@ class TableOperations:
             return _explained(alter.planned_by(inner, environment)[0])
 
     def validate(
-        self,
-        statement: str,
-        *,
-        adopting: bool = False,
-        as_of: datetime | None = None,
-        if_equal: bool = False,
+        self, statement: str, *, adopt: results.AdoptionTerms | None = None
     ) -> results.StatementOutcome:
         """Check a CREATE statement completely, and change nothing.
 
         Args:
             statement: The statement.
-            adopting: Whether `adopt` would carry it out.
-            as_of: As for `adopt`.
-            if_equal: As for `adopt`; no rows are compared here.
+            adopt: As for `materialize`; no rows are compared here.
 
         Raises:
             MaterializedTableError: It could not be carried out; every violation is named.
         """
-        if adopting:
+        if adopt is not None:
             create = created(statement, _CREATE_OR_ALTER)
-            planned, action = self._adoptions().plan(create, alter.AdoptionTerms(as_of, if_equal))
+            planned, action = self._adoptions().plan(create, adopt)
         else:
             planned, action = alter.planned_by(created(statement), self._current())
         return results.StatementOutcome(
@@ -401,7 +379,7 @@ class TableOperations:
             MaterializedTableError: The table does not fit, or the statement is not valid; every
                 difference is named, and nothing has changed.
         """
-        terms = alter.AdoptionTerms(as_of, if_equal)
+        terms = results.AdoptionTerms(as_of, if_equal)
         return self._adoptions().adopt(created(statement, _CREATE_OR_ALTER), terms)
 
     def keeper(self, name: str) -> str:
@@ -497,9 +475,7 @@ def executed(
     else:
         outcome = operations.materialize(
             statement.text,
-            adopting=statement.adopting,
-            as_of=statement.as_of,
-            if_equal=statement.if_equal,
+            adopt=statement.adopt,
             refresh=statement.refresh,
         )
         result = results.StatementResult((), (), outcome)

@@ -24,22 +24,33 @@ RefreshPolicy = Literal["auto", "always", "never"]
 
 
 @dataclass(frozen=True, slots=True)
+class AdoptionTerms:
+    """What the rows of a table that is adopted are known to be.
+
+    Args:
+        as_of: The instant whose state of the sources they are trusted to reflect, without a zone in
+            the session's; None for now.
+        if_equal: Whether they are compared with the query instead of trusted, and the table is
+            adopted only if they are equal.
+    """
+
+    as_of: datetime | None = None
+    if_equal: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class RelayedStatement:
     """A statement that another process executes.
 
     Args:
         text: The statement.
         refresh: As for `materialize`; None for `execute`.
-        adopting: As for `materialize`.
-        as_of: As for `materialize`.
-        if_equal: As for `materialize`.
+        adopt: As for `materialize`.
     """
 
     text: str
     refresh: RefreshPolicy | None = None
-    adopting: bool = False
-    as_of: datetime | None = None
-    if_equal: bool = False
+    adopt: AdoptionTerms | None = None
 
 
 class Action(Enum):

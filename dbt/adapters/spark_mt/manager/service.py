@@ -338,7 +338,7 @@ def _is_executable(statement: RelayedStatement) -> bool:
         return isinstance(parsed, RELAYED)
     if not isinstance(parsed, CreateTable):
         return False
-    return not statement.adopting or parsed.form is CreateForm.CREATE_OR_ALTER
+    return statement.adopt is None or parsed.form is CreateForm.CREATE_OR_ALTER
 
 
 def _details(

@@ -7,7 +7,12 @@ from datetime import datetime, timezone
 import pytest
 
 from dbt.adapters.spark_mt.definition.job import JobStatus
-from dbt.adapters.spark_mt.execution.results import Action, RelayedStatement, result_of
+from dbt.adapters.spark_mt.execution.results import (
+    Action,
+    AdoptionTerms,
+    RelayedStatement,
+    result_of,
+)
 from dbt.adapters.spark_mt.manager.views import Health, RefreshRequest, StatementRequest
 from tests.unit.manager.fake import FakeManager
 from tests.unit.manager.http.client import DAILY, DAILY_FULL, JSON, TABLES, Client, problem
@@ -202,7 +207,7 @@ def test_every_field_of_a_statement_reaches_the_manager():
     }
     client.post(f"{TABLES}/execute", requested)
     as_of = datetime(2026, 11, 21, tzinfo=timezone.utc)
-    statement = RelayedStatement(text, "never", adopting=True, as_of=as_of, if_equal=True)
+    statement = RelayedStatement(text, "never", AdoptionTerms(as_of, if_equal=True))
     request = StatementRequest(statement, "r1", session="s1")
     assert client.manager.requested == [("execute", request)]
 

@@ -323,10 +323,9 @@ class ExecuteRequest(RequestBody):
 
     def request(self) -> views.StatementRequest:
         """Return it for the manager."""
+        adopt = results.AdoptionTerms(self.asOf, self.ifEqual) if self.adopting else None
         return views.StatementRequest(
-            results.RelayedStatement(
-                self.statement, self.refreshPolicy, self.adopting, self.asOf, self.ifEqual
-            ),
+            results.RelayedStatement(self.statement, self.refreshPolicy, adopt),
             self.requestID,
             self.currentCatalog,
             self.currentSchema,
