@@ -17,7 +17,7 @@ from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery, Source, SourceKi
 from dbt.adapters.spark_mt.resolution.resolver import Resolution, Resolver
 from dbt.adapters.spark_mt.resolution.settings import Settings
 from dbt.adapters.spark_mt.spark.delta.format import FORMAT
-from dbt.adapters.spark_mt.strategies import choice
+from dbt.adapters.spark_mt.strategies.checks import StrategyChecks
 
 NOW = datetime(2025, 11, 4, 10, 0, tzinfo=timezone.utc)
 CATALOG, SCHEMA = "spark_catalog", "sales"
@@ -106,7 +106,7 @@ class Engine:
         now: datetime = NOW,
     ) -> Resolution:
         """Resolve a definition at a fixed time."""
-        return Resolver(self, self, settings or Settings(), lambda: now, choice).resolve(
+        return Resolver(self, self, settings or Settings(), lambda: now, StrategyChecks()).resolve(
             name, declared, before
         )
 

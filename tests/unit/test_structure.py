@@ -216,6 +216,7 @@ TESTED_BY = {
     "spark.delta.row_conditions": "unit/spark/delta/test_row_changes.py",
     "statements.alter_parser": "unit/statements/test_parser.py",
     "statements.values": "unit/statements/test_parser.py",
+    "strategies.checks": "unit/resolution/test_resolver.py",
     "strategies.changed_rows": "unit/strategies/test_choice.py",
     "strategies.whole_table": "unit/strategies/test_choice.py",
     # What another program calls: dbt, Airflow, hatch, the command line.

@@ -14,7 +14,7 @@ from dbt.adapters.spark_mt.execution.errors import (
 )
 from dbt.adapters.spark_mt.execution.results import RefreshResult
 from dbt.adapters.spark_mt.strategies import differential
-from dbt.adapters.spark_mt.strategies.choice import NotIncrementalError
+from dbt.adapters.spark_mt.strategies.checks import NotIncrementalError
 from tests.functional.engine.oracle import described, outcome, rows
 from tests.incremental.spark.shapes import ShapeCase
 

@@ -24,7 +24,7 @@ from dbt.adapters.spark_mt.execution.refresh import Refreshes
 from dbt.adapters.spark_mt.execution.results import Action, RefreshResult
 from dbt.adapters.spark_mt.planning.steps import ApplyChanges
 from dbt.adapters.spark_mt.strategies import differential
-from dbt.adapters.spark_mt.strategies.choice import NotIncrementalError
+from dbt.adapters.spark_mt.strategies.checks import NotIncrementalError
 from tests.behaviour.memory import MemoryTables
 from tests.behaviour.suite import (
     DAILY,

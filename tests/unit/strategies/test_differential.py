@@ -18,7 +18,8 @@ from dbt.adapters.spark_mt.definition.positions import (
     VersionedPosition,
 )
 from dbt.adapters.spark_mt.query.analyzer import SourceKind
-from dbt.adapters.spark_mt.strategies.choice import NotIncrementalError, choose
+from dbt.adapters.spark_mt.strategies.checks import NotIncrementalError
+from dbt.adapters.spark_mt.strategies.choice import choose
 from dbt.adapters.spark_mt.strategies.strategy import (
     Cost,
     RefreshInputs,

@@ -15,7 +15,7 @@ from dbt.adapters.spark_mt.resolution.row_lineage import row_shape
 from dbt.adapters.spark_mt.resolution.settings import InvalidSettingsError, Settings
 from dbt.adapters.spark_mt.resolution.stream_flow import OutputMode
 from dbt.adapters.spark_mt.statements.clauses import Effect
-from dbt.adapters.spark_mt.strategies import choice
+from dbt.adapters.spark_mt.strategies.checks import StrategyChecks
 from dbt.adapters.spark_mt.strategies.choice import choose
 from tests.unit.builders import NOW, TABLE, Engine, analyzed, stored
 from tests.unit.resolution.spark_plans import PLANS, columns, operators
@@ -110,7 +110,7 @@ def test_a_clause_alone_changes_no_function(options):
 
 
 def _resolver():
-    return Resolver(Engine(), Engine(), SETTINGS, lambda: NOW, choice)
+    return Resolver(Engine(), Engine(), SETTINGS, lambda: NOW, StrategyChecks())
 
 
 @pytest.mark.parametrize("text", ["counts", "counts=module", "=m:f", "a=m:f,,", "a=:f"])

@@ -18,6 +18,7 @@ from dbt.adapters.spark_mt.planning.steps import RefreshRun
 from dbt.adapters.spark_mt.resolution.resolver import Resolver, StatementContext
 from dbt.adapters.spark_mt.resolution.settings import Settings
 from dbt.adapters.spark_mt.strategies import choice
+from dbt.adapters.spark_mt.strategies.checks import StrategyChecks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -273,7 +274,7 @@ class Environment:
         settings = self.settings()
         if lease is not None:
             settings = settings.derived_as(Settings.from_confs(dict(lease.settings)))
-        return Resolver(self.analyzer, self.upstream, settings, self.clock, choice)
+        return Resolver(self.analyzer, self.upstream, settings, self.clock, StrategyChecks())
 
 
 def _incompatibilities(

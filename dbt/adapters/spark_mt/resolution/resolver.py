@@ -88,7 +88,7 @@ class Resolution:
 
 
 class DefinitionChecks(Protocol):
-    """Checks of a definition that need more than its resolution: those of `strategies.choice`."""
+    """Checks of a definition that need more than its resolution: those of `strategies.checks`."""
 
     def errors(
         self, table: str, definition: ResolvedDefinition, query: AnalyzedQuery, *, new: bool
