@@ -242,7 +242,7 @@ def test_files_are_drawn_before_their_queries():
 def test_a_page_says_which_queries_ran():
     day = date(2026, 11, 27)
     whole = Selection().described(day)
-    assert whole == "The run of 2026-11-27: all queries, with the seed 31."
+    assert whole == "The run of 2026-11-27: all queries, with `CORPUS_SEED=31`."
     part = Selection("tpcds*", 0.25, 7, deadline=0).described(day)
-    assert "the queries `tpcds*`, a share of 0.25, with the seed 7." in part
+    assert "the queries `tpcds*`, a share of 0.25, with `CORPUS_SEED=7`." in part
     assert part.endswith("It ended by its limit of time, before all of them.")
