@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["schema", "session", "warehouse"]
 
-SHARE_OF_TPCDS = 0.05
+SHARE_OF_TPCDS = 0.02
 SHARE_OF_SQL_TESTS = 0.003
 """What CI runs, in less than five minutes on two cores; CORPUS_SHARE replaces both."""
 
