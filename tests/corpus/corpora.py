@@ -96,7 +96,8 @@ class Selection:
         which = "all queries" if self.only == "*" else f"the queries `{self.only}`"
         share = "" if self.share >= 1 else f", a share of {self.share:g}"
         over = " It ended by its limit of time, before all of them." if self.is_over else ""
-        return f"The run of {day.isoformat()}: {which}{share}, with `CORPUS_SEED={self.seed}`.{over}"
+        seed = f"with `CORPUS_SEED={self.seed}`"
+        return f"The run of {day.isoformat()}: {which}{share}, {seed}.{over}"
 
     @property
     def is_over(self) -> bool:
