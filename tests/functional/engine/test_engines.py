@@ -100,7 +100,7 @@ def test_a_view_replaces_a_source_with_a_watermark(session, source):
     private = session.newSession()
     (name,) = [str(each.name) for each in analyzed.sources]
     private.readStream.table(name).createOrReplaceTempView("instead")
-    pins = Pins({name: "instead"}, {name: "instead"}, streams=True)
+    pins = Pins(replaced={name: "instead"}, streams=True)
     pinned = pin_query(private, analyzed.expanded, analyzed.context, pins)
     assert pinned.text is not None, pinned.reason
     assert private.sql(pinned.text).isStreaming

@@ -131,6 +131,7 @@ class Decision:
         existing: What has the model's name now; None if nothing has.
         validates: Whether the statement is only checked (`--empty` and `--sample`), because the
             query that dbt renders then is not the model's.
+        adopt: On which terms a plain table is adopted; None if none is.
     """
 
     method: Method
@@ -138,16 +139,12 @@ class Decision:
     target: SparkMTRelation
     existing: SparkMTRelation | None
     validates: bool = False
+    adopt: results.AdoptionTerms | None = None
 
     @property
     def replaces(self) -> bool:
         """Whether the statement is CREATE OR REPLACE."""
         return self.method is Method.REPLACE
-
-    @property
-    def adopts(self) -> bool:
-        """Whether a plain table is adopted."""
-        return self.method is Method.ADOPT
 
     @property
     def stand_in(self) -> SparkMTRelation | None:
@@ -195,7 +192,7 @@ def decide(
     # A table of another format has no versions to compare, and is refused in any case.
     is_adopted = settings.adopt is not None and (existing.is_delta or not settings.adopt.if_equal)
     if is_adopted and existing.is_table and not full_refresh:
-        return Decision(Method.ADOPT, ours, ours, existing, validates)
+        return Decision(Method.ADOPT, ours, ours, existing, validates, settings.adopt)
     if not (existing.is_view or full_refresh or validates):
         raise NotMaterializedError(table=name_of(relation), kind="plain table")
     return Decision(Method.SWAP, ours, ours.with_suffix(STAGED), existing, validates)
@@ -259,7 +256,7 @@ def plan_decision(
     """
     check_swap(tables, decision, query)
     kept = settled(tables, decision, statement, settings)
-    summary = tables.plan(kept.statement, adopt=settings.adopt if decision.adopts else None)
+    summary = tables.plan(kept.statement, adopt=decision.adopt)
     if decision.method is Method.SWAP and decision.existing is not None:
         summary = _unstaged(summary)
         if summary.verdict is not Verdict.REFUSED:
@@ -268,7 +265,7 @@ def plan_decision(
             verdict = Verdict.CREATED if is_view else Verdict.REBUILT
             summary = replace(summary, verdict=verdict, loses=(f"the {kind}",))
     notes = [f"left by on_configuration_change = continue: {change}" for change in kept.left]
-    is_compared = decision.adopts and settings.adopt is not None and settings.adopt.if_equal
+    is_compared = decision.adopt is not None and decision.adopt.if_equal
     if is_compared and summary.verdict is not Verdict.REFUSED:
         notes.append("the run computes the query to compare the rows, and refuses others")
     return summary, tuple(notes)
@@ -289,11 +286,11 @@ def run_decision(
     query: str,
 ) -> MaterializedTableResponse:
     """Carry a decision out: see `SparkMTAdapter.materialize`."""
-    relation, adopt = decision.relation, settings.adopt if decision.adopts else None
+    relation = decision.relation
     with adapter.working(statement) as tables:
         check_swap(tables, decision, query)
         if decision.validates:
-            return validated(tables.validate(statement, adopt=adopt))
+            return validated(tables.validate(statement, adopt=decision.adopt))
         try:
             kept = settled(tables, decision, statement, settings)
         except ConfigurationChangedError as error:
@@ -305,7 +302,7 @@ def run_decision(
         adapter.execute(f"drop materialized table if exists {name_of(decision.target).sql}")
     elif decision.existing is not None and decision.method is not Method.ALTER:
         logger.debug(f"Applying {decision.method.value.upper()} to: {relation}")
-    how = Materialize(settings.refresh_on_run, adopt)
+    how = Materialize(settings.refresh_on_run, decision.adopt)
     response: MaterializedTableResponse = adapter.connections.materialize(kept.statement, how)
     if response.action == results.Action.ALTERED.value:
         logger.debug(f"Applying ALTER to: {relation}")

@@ -415,7 +415,7 @@ class Adoptions:
 
     def _reserve_sequence(self, table: PlainTable) -> None:
         """Commit a number above those of the log; the format does not expose the next one."""
-        seq = 2 * max(1, most_commits(table.version))
+        seq = most_commits(table.version) + 1
         while seq < 2**40:  # above every sequence number in a log
             with suppress(CommitConflictError):
                 executor.perform(

@@ -68,7 +68,7 @@ class Pins:
         recorded: The columns that the query's relations had when it was defined.
     """
 
-    reads: Mapping[str, str]
+    reads: Mapping[str, str] = field(default_factory=dict)
     replaced: Mapping[str, str] = field(default_factory=dict)
     label: str = ""
     streams: bool = False
@@ -194,7 +194,8 @@ class _Pinner:
         """Refuse a table without a given version: it would be read at another time."""
         read = {n for ref, n in inspection.matched if not ref.pinned}
         tables = {r.name for r in inspection.plan.relations if r.kind == "table" and not r.via}
-        unknown = [n for n in read if n.parts in tables and str(n).lower() not in self._reads]
+        known = self._reads.keys() | self._replaced.keys()
+        unknown = [n for n in read if n.parts in tables and str(n).lower() not in known]
         for name, provider in query_relations.providers_of(self._spark, unknown).items():
             if FORMATS.of(provider) is not None:
                 raise _NotPinnableError(f"no version of {name} is given")  # noqa: TRY003, EM102

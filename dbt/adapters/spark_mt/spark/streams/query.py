@@ -145,8 +145,7 @@ def _over(
     """Return the query over views of its sources."""
     resolved = definition.resolved
     pins = Pins(
-        views,
-        views,
+        replaced=views,
         streams=True,
         stand_ins=stand_ins_of(
             {s.name: (s.format, views[str(s.name)]) for s in run.sources if str(s.name) in views}
