@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import socket
 import threading
+from dataclasses import replace
+from datetime import datetime, timezone
 from types import SimpleNamespace
 
 import pytest
@@ -14,7 +16,7 @@ from dbt.adapters.spark_mt.client.discovery import Discovered
 from dbt.adapters.spark_mt.client.rest import ManagerRelay, ManagerUnreachableError
 from dbt.adapters.spark_mt.execution.context import LocalProcesses
 from dbt.adapters.spark_mt.execution.errors import TableNotFoundError
-from dbt.adapters.spark_mt.execution.results import Action, RelayedStatement
+from dbt.adapters.spark_mt.execution.results import Action, AdoptionTerms, RelayedStatement
 from dbt.adapters.spark_mt.manager.http import routes
 from dbt.adapters.spark_mt.manager.http.app import HttpServer, create_app
 from dbt.adapters.spark_mt.manager.http.auth import Access, AccessRules
@@ -54,6 +56,22 @@ def test_a_statement_is_executed_in_the_session(url, manager):
     ((_, request),) = manager.requested
     assert (request.statement, request.session) == (CREATE, "s1")
     assert request.owner == (("dbt", "model.shop.t"),)
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [
+        AdoptionTerms(),
+        AdoptionTerms(if_equal=True),
+        AdoptionTerms(datetime(2026, 11, 21, tzinfo=timezone.utc)),
+    ],
+    ids=["trusted", "compared", "as of an instant"],
+)
+def test_the_terms_of_an_adoption_reach_the_manager(url, manager, terms):
+    statement = replace(CREATE, adopt=terms)
+    relay_to(url)(statement)
+    ((_, request),) = manager.requested
+    assert request.statement == statement
 
 
 def test_the_server_has_the_session_before_the_manager_asks_for_it(url):

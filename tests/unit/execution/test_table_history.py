@@ -1,5 +1,7 @@
 """History of commits: the newest state, the fence, and the effect of RESTORE and other writers."""
 
+from dataclasses import replace
+
 from dbt.adapters.spark_mt.definition.commit_metadata import (
     CommitKind,
     CommitMetadata,
@@ -135,6 +137,18 @@ def test_no_more_is_read_where_nothing_came_in_between():
 
     assert read_history(commits(), 1).foreign == ()
     assert read == [3]
+
+
+def test_no_more_is_read_where_versions_have_gaps():
+    read = []
+
+    def commits():
+        for each in (applied(40, 3, 20), applied(20, 2, 7), content(7, 1)):
+            read.append(each.version)
+            yield replace(each, previous={40: 20, 20: 7, 7: -1}[each.version])
+
+    assert read_history(commits(), 1).foreign == ()
+    assert read == [40]
 
 
 def test_a_commit_of_a_newer_release_in_between_does_not_matter():

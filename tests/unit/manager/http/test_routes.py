@@ -212,6 +212,15 @@ def test_every_field_of_a_statement_reaches_the_manager():
     assert client.manager.requested == [("execute", request)]
 
 
+def test_terms_without_an_adoption_have_no_effect():
+    client = Client()
+    text = "CREATE OR ALTER MATERIALIZED TABLE t AS SELECT 1 AS n"
+    requested = {"statement": text, "requestID": "r1", "refreshPolicy": "auto", "ifEqual": True}
+    client.post(f"{TABLES}/execute", requested)
+    ((_, request),) = client.manager.requested
+    assert request.statement == RelayedStatement(text, "auto")
+
+
 def test_a_statement_of_a_request_is_interrupted():
     client = Client()
     assert client.post("/v3/statements/r1/interrupt").status_code == 204
