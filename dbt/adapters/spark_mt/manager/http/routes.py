@@ -64,7 +64,8 @@ T = TypeVar("T")
 MOST_CALLS = 16
 WATCH_S = 1.0
 """How often it is checked whether the client of a statement is still there."""
-# FastAPI 0.115 reads the text `None` of an annotation as a type, and refuses a body with 204.
+# FastAPI 0.115 reads the text `None` of an annotation as a type (fastapi/fastapi#9424), and refuses
+# a body with 204.
 _NO_CONTENT: dict[str, Any] = {"status_code": 204, "response_model": None}
 
 
