@@ -28,8 +28,8 @@ from benchmarks import (
     streams_memory,
 )
 from benchmarks.report import Measurement, progress, report
-from dbt.adapters.spark_mt.spark.connect_server import Listening, serving_confs
-from dbt.adapters.spark_mt.spark.session import classic_spark
+from dbt.adapters.spark_mt.spark.launch.connect_server import Listening, serving_confs
+from dbt.adapters.spark_mt.spark.launch.session import classic_spark
 from tests.kafka.broker import running_broker
 from tests.kafka.jars import connector_jars
 

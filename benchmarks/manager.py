@@ -33,11 +33,11 @@ from dbt.adapters.spark_mt.manager.views import Role
 from dbt.adapters.spark_mt.planning.schedule import Schedule
 from dbt.adapters.spark_mt.planning.steps import plan_registration
 from dbt.adapters.spark_mt.scheduler.embedded import EmbeddedScheduler
-from dbt.adapters.spark_mt.spark.catalog import TableDetail
+from dbt.adapters.spark_mt.spark.catalog.table_details import TableDetail
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment
-from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
-from dbt.adapters.spark_mt.spark.registry import table_row
-from dbt.adapters.spark_mt.spark.system_table import SystemTable
+from dbt.adapters.spark_mt.spark.registry.registry import table_row
+from dbt.adapters.spark_mt.spark.registry.system_table import SystemTable
+from dbt.adapters.spark_mt.spark.session.private_session import PrivateSessions
 
 if TYPE_CHECKING:
     from collections.abc import Callable

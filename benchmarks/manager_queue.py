@@ -24,8 +24,8 @@ from benchmarks import connect
 from benchmarks.report import Measurement, progress
 from dbt.adapters.spark_mt.api import MaterializedTables
 from dbt.adapters.spark_mt.manager.views import Role
-from dbt.adapters.spark_mt.spark.session import classic_spark
-from dbt.adapters.spark_mt.spark.system_table import SCHEMA, TABLE
+from dbt.adapters.spark_mt.spark.launch.session import classic_spark
+from dbt.adapters.spark_mt.spark.registry.system_table import SCHEMA, TABLE
 from tests.support.free_ports import free_port
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from benchmarks.report import Measurement, progress
 from dbt.adapters.spark_mt.api import MaterializedTables
 from dbt.adapters.spark_mt.manager.app import Identity, assemble
 from dbt.adapters.spark_mt.manager.reconciler import ManagerPolicy
-from dbt.adapters.spark_mt.spark.system_table import SCHEMA as SYSTEM
+from dbt.adapters.spark_mt.spark.registry.system_table import SCHEMA as SYSTEM
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -19,7 +19,7 @@ from urllib.request import urlopen
 from benchmarks import connect
 from benchmarks.report import Measurement, progress
 from dbt.adapters.spark_mt.manager.views import Role
-from dbt.adapters.spark_mt.spark.session import classic_spark
+from dbt.adapters.spark_mt.spark.launch.session import classic_spark
 from tests.support.free_ports import free_port
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from dbt.adapters.spark_mt.spark.session import classic_spark
+from dbt.adapters.spark_mt.spark.launch.session import classic_spark
 
 
 def main() -> int:

@@ -19,7 +19,7 @@ from dbt.adapters.spark_mt.connections import SparkMTCredentials
 from dbt.adapters.spark_mt.resolution.enrichers import ENRICHERS
 from dbt.adapters.spark_mt.resolution.options import OPTIONS
 from dbt.adapters.spark_mt.resolution.settings import SETTINGS
-from dbt.adapters.spark_mt.spark.delta.format import FORMAT
+from dbt.adapters.spark_mt.spark.formats.delta import FORMAT
 from dbt.adapters.spark_mt.strategies.stream import LOG_FORMATS
 from tools import command_reference, error_catalogue, package_graph, python_reference, rest_document
 from tools.docs_data.changes import CHANGES

@@ -15,7 +15,7 @@ import pandas as pd
 import pyarrow as pa
 import yaml
 
-from dbt.adapters.spark_mt.spark.session import classic_spark
+from dbt.adapters.spark_mt.spark.launch.session import classic_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -14,7 +14,7 @@ from threading import Lock, local
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.api import MaterializedTables
-from dbt.adapters.spark_mt.spark.query_relations import CREATE_PROBE
+from dbt.adapters.spark_mt.spark.query.query_relations import CREATE_PROBE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from dbt.adapters.spark_mt.definition.codec import decode_definition
 from dbt.adapters.spark_mt.definition.definition import Missing, StoredTable
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.spark.system_table import SCHEMA
+from dbt.adapters.spark_mt.spark.registry.system_table import SCHEMA
 from tests.behaviour.spark import SparkTables
 from tests.functional.engine.oracle import MARK, fenced_commits
 

@@ -19,7 +19,7 @@ from dbt.adapters.spark_mt.api import MaterializedTables
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.execution.checks import difference
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment
-from dbt.adapters.spark_mt.spark.session import classic_spark
+from dbt.adapters.spark_mt.spark.launch.session import classic_spark
 from dbt.adapters.spark_mt.spark.streams import batches
 from tests.faults.jvm import die
 from tests.faults.server import CONFS

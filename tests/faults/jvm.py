@@ -16,7 +16,7 @@ from pathlib import Path
 from threading import Timer
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.spark.session import classic_spark
+from dbt.adapters.spark_mt.spark.launch.session import classic_spark
 from tests.faults.boundaries import Boundary, watched
 from tests.faults.plans import PLANS
 from tests.faults.scene import Leads, Scene

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from dbt.adapters.spark_mt.manager.app import Identity, assemble
 from dbt.adapters.spark_mt.manager.reconciler import ManagerPolicy
-from dbt.adapters.spark_mt.spark.session import classic_spark
+from dbt.adapters.spark_mt.spark.launch.session import classic_spark
 
 QUICK = ManagerPolicy(tick=500, takeover=8_000)
 

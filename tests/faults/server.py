@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.spark.session import quiet_python_loggers
+from dbt.adapters.spark_mt.spark.launch.session import quiet_python_loggers
 from tests.support.delta_package import delta_confs
 from tests.support.free_ports import free_port
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.api import MaterializedTables
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
-from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
-from dbt.adapters.spark_mt.spark.session import quiet_python_loggers
+from dbt.adapters.spark_mt.spark.launch.session import quiet_python_loggers
+from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_error
 from tests.faults.boundaries import Boundary, watched
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.api import MaterializedTables
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.spark.session import classic_spark
+from dbt.adapters.spark_mt.spark.launch.session import classic_spark
 from tests.faults.boundaries import Boundary, watched
 from tests.faults.jvm import die
 from tests.faults.server import CONFS, ROOT

@@ -17,7 +17,7 @@ from dbt.adapters.spark_mt.api import MaterializedTables
 from dbt.adapters.spark_mt.client import discovery
 from dbt.adapters.spark_mt.client.discovery import Discovered
 from dbt.adapters.spark_mt.client.rest import ManagerClient
-from dbt.adapters.spark_mt.spark.session import connect_spark
+from dbt.adapters.spark_mt.spark.launch.session import connect_spark
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

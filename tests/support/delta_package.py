@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dbt.adapters.spark_mt.spark.delta.releases import with_delta
-from dbt.adapters.spark_mt.spark.launch import submitted
+from dbt.adapters.spark_mt.spark.launch.jvm_launch import submitted
 
 
 def delta_confs() -> dict[str, str]:

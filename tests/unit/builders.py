@@ -16,7 +16,7 @@ from dbt.adapters.spark_mt.execution.table_history import Commit
 from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery, Source, SourceKind
 from dbt.adapters.spark_mt.resolution.resolver import Resolution, Resolver
 from dbt.adapters.spark_mt.resolution.settings import Settings
-from dbt.adapters.spark_mt.spark.delta.format import FORMAT
+from dbt.adapters.spark_mt.spark.formats.delta import FORMAT
 from dbt.adapters.spark_mt.strategies.checks import StrategyChecks
 
 NOW = datetime(2025, 11, 4, 10, 0, tzinfo=timezone.utc)

@@ -9,7 +9,7 @@ import pytest
 from dbt.adapters.spark_mt import connections
 from dbt.adapters.spark_mt.connections import ConnectionMethod, SparkMTCredentials
 from dbt.adapters.spark_mt.execution.leases import Managers
-from dbt.adapters.spark_mt.spark import session
+from dbt.adapters.spark_mt.spark.launch import session
 
 SERVICE = {"spark.hadoop.hive.metastore.uris": "thrift://metastore:9083"}
 

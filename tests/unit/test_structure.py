@@ -171,7 +171,7 @@ DBT_MODULES = ("__init__", "adapter", "cli", "connections", "handle", "impl", "p
 TOO_SMALL = {
     "__version__": "hatch and the command line read it without loading anything else",
     "plugin": "dbt loads it by this name",
-    "spark.formats": "all others ask it which table formats are installed",
+    "spark.formats.installed": "all others ask it which table formats are installed",
 }
 """Modules under 40 lines."""
 
@@ -227,19 +227,19 @@ TESTED_BY = {
     "manager.app": "functional/manager/test_manager.py",
     "plugin": "unit/test_structure.py",
     # What only a real Spark shows.
-    "spark.analyzer": "functional/engine/test_analyzer.py",
-    "spark.binding": "functional/engine/test_analyzer.py",
-    "spark.commit": "functional/engine/test_failures.py",
+    "spark.query.analyzer": "functional/engine/test_analyzer.py",
+    "spark.query.binding": "functional/engine/test_analyzer.py",
+    "spark.catalog.commit": "functional/engine/test_failures.py",
     "spark.delta.small_tables": "functional/engine/test_small_tables.py",
-    "spark.driver_files": "functional/engine/test_driver_files.py",
+    "spark.session.driver_files": "functional/engine/test_driver_files.py",
     "spark.environment": "functional/engine/test_behaviour.py",
-    "spark.formats": "unit/spark/test_system_table.py",
-    "spark.observer": "functional/engine/test_behaviour.py",
-    "spark.query_rows": "functional/engine/test_pinning.py",
-    "spark.sources": "functional/streams/test_sources.py",
+    "spark.formats.installed": "unit/spark/registry/test_system_table.py",
+    "spark.tables.observer": "functional/engine/test_behaviour.py",
+    "spark.query.query_rows": "functional/engine/test_pinning.py",
+    "spark.query.sources": "functional/streams/test_sources.py",
     "spark.streams.query": "functional/streams/test_hosting.py",
-    "spark.streams.sources": "functional/streams/test_sources.py",
-    "spark.writer": "functional/engine/test_incremental.py",
+    "spark.query.stream_sources": "functional/streams/test_sources.py",
+    "spark.tables.writer": "functional/engine/test_incremental.py",
 }
 """Modules without a file of unit tests, with the tests below tests/ that cover them."""
 
@@ -273,9 +273,9 @@ NAME_LISTS = {
     ("query.differential", "query.differential_changes"): "half of them are its public names",
     ("query.operator_builder", "query.binder"): "`binder` is what a binder is called",
     ("resolution.stream_plan", "resolution.stream_flow"): "the one reads what the other finds",
-    ("spark.environment", "spark.stored_queries"): "the assembly names each of them once",
-    ("spark.private_session", "query.confs"): "`confs` is what confs are called",
-    ("spark.registry", "definition.job"): "`job` is what a job is called",
+    ("spark.environment", "spark.query.stored_queries"): "the assembly names each of them once",
+    ("spark.session.private_session", "query.confs"): "`confs` is what confs are called",
+    ("spark.registry.registry", "definition.job"): "`job` is what a job is called",
 }
 """Modules that import more than a few names of another one at run time."""
 
@@ -426,8 +426,8 @@ def test_a_file_of_unit_tests_is_named_after_its_module():
 
 def test_the_longest_name_of_a_module_counts():
     modules = {file.path: file.module for file in UNIT_TESTS}
-    assert modules["spark/test_session.py"] == "spark.session"
-    assert modules["spark/test_session_confs.py"] == "spark.session"
+    assert modules["spark/test_session.py"] == "spark.launch.session"
+    assert modules["spark/test_session_confs.py"] == "spark.launch.session"
     assert modules["manager/http/test_pages_tables_advice.py"] == "manager.http.pages_tables"
 
 
@@ -484,7 +484,7 @@ def test_one_module_chooses_the_implementation_of_the_table_format():
         and found.name == "FORMAT"
         and found.module not in implementation
     }
-    assert naming == {"spark.formats"}
+    assert naming == {"spark.formats.installed"}
 
 
 COUNTS_VERSIONS = {

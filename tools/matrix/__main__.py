@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _INSTALLED = """
 import json, platform
 from importlib.metadata import version
-from dbt.adapters.spark_mt.spark.jvm import java, java_version
+from dbt.adapters.spark_mt.spark.launch.jvm import java, java_version
 names = "dbt-core dbt-adapters dbt-spark dbt-spark-mt pandas pyarrow pyspark sqlglot".split()
 found = {"python": platform.python_version(), "java": java_version(java())}
 print(json.dumps({**found, **{name: version(name) for name in names}}))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.spark.jvm import java_version
+from dbt.adapters.spark_mt.spark.launch.jvm import java_version
 from tools.matrix.lanes import NOT_NEEDED, TOOLS, UV, Resolution
 
 if TYPE_CHECKING:

@@ -63,11 +63,11 @@ from dbt.adapters.spark_mt.query.analyzer import QueryError, TemporaryObjectErro
 from dbt.adapters.spark_mt.resolution.row_lineage import row_shape
 from dbt.adapters.spark_mt.resolution.stream_flow import OutputMode, Reason
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment, utc_now
-from dbt.adapters.spark_mt.spark.errors import of_the_user, unlogged_methods
-from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
-from dbt.adapters.spark_mt.spark.registry import SparkCorrections, SparkScan
-from dbt.adapters.spark_mt.spark.system_table import SystemTable
-from dbt.adapters.spark_mt.spark.task_log import TaskLog
+from dbt.adapters.spark_mt.spark.launch.task_log import TaskLog
+from dbt.adapters.spark_mt.spark.registry.registry import SparkCorrections, SparkScan
+from dbt.adapters.spark_mt.spark.registry.system_table import SystemTable
+from dbt.adapters.spark_mt.spark.session.errors import of_the_user, unlogged_methods
+from dbt.adapters.spark_mt.spark.session.private_session import PrivateSessions
 from dbt.adapters.spark_mt.statements.parser import parse_name
 from dbt.adapters.spark_mt.statements.values import query_text
 from dbt.adapters.spark_mt.strategies.strategy import Choice, Cost, Refusal, Write

@@ -37,7 +37,7 @@ from dbt.adapters.spark_mt.handle import (
     one_line,
     translated,
 )
-from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
+from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_error
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping
@@ -298,7 +298,7 @@ def target_of(credentials: SparkMTCredentials) -> SparkTarget:
 
 
 def _open_handle(credentials: SparkMTCredentials) -> SparkHandle:
-    from dbt.adapters.spark_mt.spark import session  # noqa: PLC0415 - loads PySpark
+    from dbt.adapters.spark_mt.spark.launch import session  # noqa: PLC0415 - loads PySpark
 
     requested = credentials.server_side_parameters
     target = target_of(credentials)
@@ -319,8 +319,8 @@ def _open_handle(credentials: SparkMTCredentials) -> SparkHandle:
 
 
 def _own_spark(requested: Mapping[str, str], target: SparkTarget) -> SparkSession:
-    from dbt.adapters.spark_mt.spark import session  # noqa: PLC0415 - loads PySpark
-    from dbt.adapters.spark_mt.spark.derby import MetastoreInUseError  # noqa: PLC0415
+    from dbt.adapters.spark_mt.spark.launch import session  # noqa: PLC0415 - loads PySpark
+    from dbt.adapters.spark_mt.spark.launch.derby import MetastoreInUseError  # noqa: PLC0415
 
     log = Path(os.environ.get("DBT_LOG_PATH", "logs")).absolute() / "spark.log"
     try:

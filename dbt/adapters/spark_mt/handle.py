@@ -19,8 +19,8 @@ from dbt.adapters.spark_mt.client import rest
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.execution.leases import NO_MANAGER
 from dbt.adapters.spark_mt.execution.results import StatementResult
-from dbt.adapters.spark_mt.spark.errors import SparkFailure, failure_of, is_spark_error
-from dbt.adapters.spark_mt.spark.session import short_statements
+from dbt.adapters.spark_mt.spark.launch.session import short_statements
+from dbt.adapters.spark_mt.spark.session.errors import SparkFailure, failure_of, is_spark_error
 from dbt.adapters.spark_mt.statements.parser import parse_statement
 
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ from dbt.adapters.spark_mt.definition.columns import TableName, quote, quote_tex
 from dbt.adapters.spark_mt.handle import SparkDatabaseError, logger, translated
 from dbt.adapters.spark_mt.relation import SparkMTRelation
 from dbt.adapters.spark_mt.spark.delta.releases import check_session
-from dbt.adapters.spark_mt.spark.formats import FORMATS
+from dbt.adapters.spark_mt.spark.formats.installed import FORMATS
 from dbt.adapters.spark_mt.statements.parser import parse_statement
 from dbt.adapters.spark_mt.statements.values import query_text
 

@@ -16,7 +16,7 @@ from dbt.adapters.spark_mt.query.analyzer import (
 from dbt.adapters.spark_mt.query.operator_builder import operator_tree
 from dbt.adapters.spark_mt.query.operators import scans
 from dbt.adapters.spark_mt.query.text import LookupTimeError
-from dbt.adapters.spark_mt.spark.analyzer import SparkQueryAnalyzer
+from dbt.adapters.spark_mt.spark.query.analyzer import SparkQueryAnalyzer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

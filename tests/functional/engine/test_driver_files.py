@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_mt.spark.driver_files import DriverFiles
+from dbt.adapters.spark_mt.spark.session.driver_files import DriverFiles
 
 LONG = "é€😀" * 5_000  # 45 kB; some characters begin in one piece and end in the next one
 

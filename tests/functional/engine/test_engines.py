@@ -8,8 +8,8 @@ import pytest
 
 from dbt.adapters.spark_mt.api import MaterializedTables
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.spark.analyzer import SparkQueryAnalyzer
-from dbt.adapters.spark_mt.spark.query_rows import Pins, pin_query
+from dbt.adapters.spark_mt.spark.query.analyzer import SparkQueryAnalyzer
+from dbt.adapters.spark_mt.spark.query.query_rows import Pins, pin_query
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dbt.adapters.spark_mt.spark.delta.format import FORMAT
-from dbt.adapters.spark_mt.spark.errors import SparkFailure, failure_of, is_spark_error
+from dbt.adapters.spark_mt.spark.formats.delta import FORMAT
+from dbt.adapters.spark_mt.spark.session.errors import SparkFailure, failure_of, is_spark_error
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

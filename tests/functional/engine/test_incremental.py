@@ -10,11 +10,11 @@ from dbt.adapters.spark_mt.api import MaterializedTables
 from dbt.adapters.spark_mt.definition.errors import InvalidDefinitionError
 from dbt.adapters.spark_mt.execution.errors import ConstraintViolatedError
 from dbt.adapters.spark_mt.execution.results import RefreshResult
-from dbt.adapters.spark_mt.spark import result_changes
-from dbt.adapters.spark_mt.spark.kept_rows import KeptRows
-from dbt.adapters.spark_mt.spark.result_changes import ResultChanges, TableChange
-from dbt.adapters.spark_mt.spark.stored_sums import SumsTables
-from dbt.adapters.spark_mt.spark.writer import ContentWriter
+from dbt.adapters.spark_mt.spark.session.kept_rows import KeptRows
+from dbt.adapters.spark_mt.spark.tables import result_changes
+from dbt.adapters.spark_mt.spark.tables.result_changes import ResultChanges, TableChange
+from dbt.adapters.spark_mt.spark.tables.stored_sums import SumsTables
+from dbt.adapters.spark_mt.spark.tables.writer import ContentWriter
 from dbt.adapters.spark_mt.strategies import differential
 from tests.functional.engine.oracle import (
     assert_equals_query,

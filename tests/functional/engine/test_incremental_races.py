@@ -13,9 +13,9 @@ from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.spark.delta import row_conditions
 from dbt.adapters.spark_mt.spark.delta.row_changes import Replacing
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment
-from dbt.adapters.spark_mt.spark.result_changes import ResultChanges
-from dbt.adapters.spark_mt.spark.stored_sums import SumsTables
-from dbt.adapters.spark_mt.spark.writer import ContentWriter
+from dbt.adapters.spark_mt.spark.tables.result_changes import ResultChanges
+from dbt.adapters.spark_mt.spark.tables.stored_sums import SumsTables
+from dbt.adapters.spark_mt.spark.tables.writer import ContentWriter
 from tests.functional.engine.oracle import assert_equals_query
 from tests.functional.engine.test_incremental import (
     NAME,

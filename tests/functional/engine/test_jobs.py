@@ -15,11 +15,11 @@ import pytest
 from dbt.adapters.spark_mt.execution.context import ThreadedHeartbeat
 from dbt.adapters.spark_mt.execution.operations import TableOperations
 from dbt.adapters.spark_mt.planning.steps import Fill
-from dbt.adapters.spark_mt.spark.catalog import NewestVersions, TableDetails
+from dbt.adapters.spark_mt.spark.catalog.table_details import NewestVersions, TableDetails
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment, versioned_tables
-from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
-from dbt.adapters.spark_mt.spark.registry import SparkSystemLog
-from dbt.adapters.spark_mt.spark.system_table import SystemTable
+from dbt.adapters.spark_mt.spark.registry.registry import SparkSystemLog
+from dbt.adapters.spark_mt.spark.registry.system_table import SystemTable
+from dbt.adapters.spark_mt.spark.session.private_session import PrivateSessions
 from tests.behaviour.harness import ConflictingRunner, divided
 from tests.behaviour.jobs import Jobs
 from tests.behaviour.spark import SparkTables

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dbt.adapters.spark_mt.spark.kept_rows import kept_rows
-from dbt.adapters.spark_mt.spark.query_relations import failure_at
+from dbt.adapters.spark_mt.spark.query.query_relations import failure_at
+from dbt.adapters.spark_mt.spark.session.kept_rows import kept_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,11 +10,11 @@ import pytest
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus, Lease, Owner
 from dbt.adapters.spark_mt.execution.jobs import HOST_SILENCE_MS, KEPT_MS, WAITING_MS
-from dbt.adapters.spark_mt.spark.driver_files import listed_names
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment, versioned_tables
-from dbt.adapters.spark_mt.spark.leases import LAYOUT
-from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
-from dbt.adapters.spark_mt.spark.system_table import SystemTable
+from dbt.adapters.spark_mt.spark.registry.leases import LAYOUT
+from dbt.adapters.spark_mt.spark.registry.system_table import SystemTable
+from dbt.adapters.spark_mt.spark.session.driver_files import listed_names
+from dbt.adapters.spark_mt.spark.session.private_session import PrivateSessions
 from tests.behaviour.spark import SparkTables
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from urllib.parse import urlparse
 import pytest
 
 from dbt.adapters.spark_mt.spark.delta.log import DeltaLog, DriverLog, commit_file
-from dbt.adapters.spark_mt.spark.driver_files import DriverFiles
+from dbt.adapters.spark_mt.spark.session.driver_files import DriverFiles
 
 COMMITS = 33
 

@@ -10,11 +10,11 @@ import pytest
 
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery, SourceKind
-from dbt.adapters.spark_mt.spark.analyzer import SparkQueryAnalyzer
-from dbt.adapters.spark_mt.spark.delta.format import as_of
-from dbt.adapters.spark_mt.spark.private_session import context_of
-from dbt.adapters.spark_mt.spark.query_relations import as_subquery
-from dbt.adapters.spark_mt.spark.query_rows import PinnedQuery, Pins, pin_query
+from dbt.adapters.spark_mt.spark.formats.delta import as_of
+from dbt.adapters.spark_mt.spark.query.analyzer import SparkQueryAnalyzer
+from dbt.adapters.spark_mt.spark.query.query_relations import as_subquery
+from dbt.adapters.spark_mt.spark.query.query_rows import PinnedQuery, Pins, pin_query
+from dbt.adapters.spark_mt.spark.session.private_session import context_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.spark_mt.spark.private_session import (
+from dbt.adapters.spark_mt.spark.session.private_session import (
     PrivateSessions,
     confs_of,
     context_of,

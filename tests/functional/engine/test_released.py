@@ -9,9 +9,9 @@ from contextlib import contextmanager
 import pytest
 
 from dbt.adapters.spark_mt.api import MaterializedTables
-from dbt.adapters.spark_mt.spark import private_session
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment
-from dbt.adapters.spark_mt.spark.private_session import context_of
+from dbt.adapters.spark_mt.spark.session import private_session
+from dbt.adapters.spark_mt.spark.session.private_session import context_of
 from tests.functional.engine.live_objects import live
 
 CATALOG = "spark_catalog"

@@ -8,14 +8,14 @@ import pytest
 
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.execution.table_format import DataFiles
-from dbt.adapters.spark_mt.spark.catalog import NewestVersions, TableDetails
+from dbt.adapters.spark_mt.spark.catalog.table_details import NewestVersions, TableDetails
 from dbt.adapters.spark_mt.spark.delta import small_tables
 from dbt.adapters.spark_mt.spark.delta.small_tables import SmallDeltaTables
-from dbt.adapters.spark_mt.spark.driver_files import DriverFiles
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment, versioned_tables
-from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
-from dbt.adapters.spark_mt.spark.registry import SparkSystemLog
-from dbt.adapters.spark_mt.spark.system_table import REGISTRY_LAYOUT, SystemTable
+from dbt.adapters.spark_mt.spark.registry.registry import SparkSystemLog
+from dbt.adapters.spark_mt.spark.registry.system_table import REGISTRY_LAYOUT, SystemTable
+from dbt.adapters.spark_mt.spark.session.driver_files import DriverFiles
+from dbt.adapters.spark_mt.spark.session.private_session import PrivateSessions
 from tests.behaviour.spark import SparkTables
 
 if TYPE_CHECKING:

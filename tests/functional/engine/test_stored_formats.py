@@ -13,7 +13,7 @@ from dbt.adapters.spark_mt.definition.columns import TableName, quote_text
 from dbt.adapters.spark_mt.definition.commit_metadata import UnreadableCommitError
 from dbt.adapters.spark_mt.execution.results import Action, RefreshResult
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment
-from dbt.adapters.spark_mt.spark.system_table import LEASES, SCHEMA, TABLE
+from dbt.adapters.spark_mt.spark.registry.system_table import LEASES, SCHEMA, TABLE
 from tests.functional.engine.oracle import described, outcome
 from tests.unit.formats import samples
 from tests.unit.formats.test_golden import golden

@@ -9,10 +9,10 @@ from urllib.parse import unquote, urlparse
 import pytest
 
 from dbt.adapters.spark_mt.definition.columns import TableName
-from dbt.adapters.spark_mt.spark.catalog import NoTable, TableDetail, TableDetails
-from dbt.adapters.spark_mt.spark.driver_files import DriverFiles
+from dbt.adapters.spark_mt.spark.catalog.table_details import NoTable, TableDetail, TableDetails
 from dbt.adapters.spark_mt.spark.environment import versioned_tables
-from dbt.adapters.spark_mt.spark.errors import suppress_spark_errors
+from dbt.adapters.spark_mt.spark.session.driver_files import DriverFiles
+from dbt.adapters.spark_mt.spark.session.errors import suppress_spark_errors
 
 HIDDEN = "spark.sql.redaction.options.regex"
 COMMENT = "Two lines,\n\\'quoted\\' \\\\ and ä."

@@ -13,7 +13,7 @@ from dbt.adapters.spark_mt.definition.columns import TableName, quote, quote_tex
 from dbt.adapters.spark_mt.execution.table_format import TableColumns
 from dbt.adapters.spark_mt.spark.delta.row_conditions import MOST_VALUES
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment, versioned_tables
-from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
+from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_error
 from tests.behaviour.table_format import DDL, FormatWorld, TableFormatContract, changed
 from tests.unit.builders import columns
 

@@ -10,8 +10,8 @@ import pytest
 from dbt.adapters.spark_mt.api import MaterializedTables
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.execution.results import RefreshResult
-from dbt.adapters.spark_mt.spark import result_changes, writer
-from dbt.adapters.spark_mt.spark.types import columns_of
+from dbt.adapters.spark_mt.spark.session.types import columns_of
+from dbt.adapters.spark_mt.spark.tables import result_changes, writer
 from dbt.adapters.spark_mt.strategies import differential
 from tests.functional.engine.oracle import outcome, rows
 

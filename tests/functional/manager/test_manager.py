@@ -22,7 +22,7 @@ from dbt.adapters.spark_mt.manager.background import LEAST_KEPT_MS
 from dbt.adapters.spark_mt.manager.http.metrics import exposition, registry
 from dbt.adapters.spark_mt.manager.views import RefreshRequest
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment
-from dbt.adapters.spark_mt.spark.types import InvalidScheduleTimeError
+from dbt.adapters.spark_mt.spark.session.types import InvalidScheduleTimeError
 from tests.functional.manager.conftest import until
 
 LIVE = "FRESHNESS = INTERVAL '2' SECOND"

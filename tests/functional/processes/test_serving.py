@@ -20,8 +20,8 @@ from dbt.adapters.spark_mt.client.discovery import Discovered
 from dbt.adapters.spark_mt.client.rest import relay_to
 from dbt.adapters.spark_mt.client.target import automatic_target
 from dbt.adapters.spark_mt.execution.results import Action
-from dbt.adapters.spark_mt.spark.errors import failure_of
-from dbt.adapters.spark_mt.spark.session import connect_spark
+from dbt.adapters.spark_mt.spark.launch.session import connect_spark
+from dbt.adapters.spark_mt.spark.session.errors import failure_of
 from tests.functional.processes.serving import environment, serving
 
 _TIMEOUT_S = 600

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from dbt.adapters.spark_mt.definition.positions import Position
-    from dbt.adapters.spark_mt.spark.streams.sources import StreamSource
+    from dbt.adapters.spark_mt.spark.query.stream_sources import StreamSource
 
 
 def texts(frame: DataFrame) -> list[str]:

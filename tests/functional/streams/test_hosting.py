@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.spark_mt.hosting.policy import HostPolicy
-from dbt.adapters.spark_mt.spark import result_changes
+from dbt.adapters.spark_mt.spark.tables import result_changes
 from dbt.adapters.spark_mt.strategies import differential
 from tests.behaviour.harness import divided
 from tests.behaviour.hosting import ROWS, Hosting, create, prepare

@@ -15,18 +15,18 @@ from dbt.adapters.spark_mt.definition.positions import (
     UnknownPosition,
 )
 from dbt.adapters.spark_mt.execution.errors import SourceNotFoundError
-from dbt.adapters.spark_mt.spark.catalog import TableDetails
+from dbt.adapters.spark_mt.spark.catalog.table_details import TableDetails
 from dbt.adapters.spark_mt.spark.environment import versioned_tables
-from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
-from dbt.adapters.spark_mt.spark.sources import SparkSourceReader
-from dbt.adapters.spark_mt.spark.streams.offsets import KafkaSource
-from dbt.adapters.spark_mt.spark.streams.sources import stream_source
+from dbt.adapters.spark_mt.spark.query.offsets import KafkaSource
+from dbt.adapters.spark_mt.spark.query.sources import SparkSourceReader
+from dbt.adapters.spark_mt.spark.query.stream_sources import stream_source
+from dbt.adapters.spark_mt.spark.session.private_session import PrivateSessions
 from tests.functional.streams.following import followed, texts
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from dbt.adapters.spark_mt.spark.streams.sources import StreamSource
+    from dbt.adapters.spark_mt.spark.query.stream_sources import StreamSource
     from tests.kafka.topics import Topics
 
 

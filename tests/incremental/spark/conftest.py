@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dbt.adapters.spark_mt.spark import result_changes
+from dbt.adapters.spark_mt.spark.tables import result_changes
 from dbt.adapters.spark_mt.strategies import differential
 from tests.functional.engine.conftest import schema, session, spark, warehouse
 

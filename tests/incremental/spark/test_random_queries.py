@@ -15,7 +15,7 @@ from dbt.adapters.spark_mt.api import MaterializedTables
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.execution.errors import RefreshNotIncrementalError
 from dbt.adapters.spark_mt.query.analyzer import QueryError
-from dbt.adapters.spark_mt.spark.errors import ANSI_CONDITIONS, is_spark_error
+from dbt.adapters.spark_mt.spark.session.errors import ANSI_CONDITIONS, is_spark_error
 from tests.functional.engine.oracle import outcome
 from tests.support.typed_queries import TABLES, TypedQueries
 

@@ -50,7 +50,7 @@ class _Session:
 
 def test_a_session_is_brought_back(monkeypatch):
     monkeypatch.setattr(
-        "dbt.adapters.spark_mt.spark.private_session.confs_of",
+        "dbt.adapters.spark_mt.spark.session.private_session.confs_of",
         lambda spark, _: dict(spark.getAll),
     )
     session = _Session()

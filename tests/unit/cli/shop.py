@@ -10,7 +10,7 @@ from dbt.adapters.spark_mt.cli import session
 from dbt.adapters.spark_mt.cli.session import Rows, Session
 from dbt.adapters.spark_mt.execution.operations import TableOperations
 from dbt.adapters.spark_mt.execution.repair import Repairs
-from dbt.adapters.spark_mt.spark.session import StageProgress
+from dbt.adapters.spark_mt.spark.launch.session import StageProgress
 from tests.behaviour.memory import MemoryTables
 from tests.support.memory.repair import MemoryCorrections, MemoryScan
 

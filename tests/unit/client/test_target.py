@@ -14,8 +14,8 @@ from dbt.adapters.spark_mt.client.discovery import Discovered
 from dbt.adapters.spark_mt.client.target import automatic_target, server_url
 from dbt.adapters.spark_mt.connections import SparkMTCredentials, target_of
 from dbt.adapters.spark_mt.execution.context import LocalProcesses
-from dbt.adapters.spark_mt.spark import session
-from dbt.adapters.spark_mt.spark.derby import MetastoreInUseError
+from dbt.adapters.spark_mt.spark.launch import session
+from dbt.adapters.spark_mt.spark.launch.derby import MetastoreInUseError
 
 US = LocalProcesses().owner()
 TOKEN = "t+k/n=;"  # noqa: S105 - made up

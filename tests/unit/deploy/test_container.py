@@ -17,7 +17,7 @@ from dbt.adapters.spark_mt.__version__ import version
 from dbt.adapters.spark_mt.manager.http.app import HttpServer, create_app
 from dbt.adapters.spark_mt.manager.http.auth import Access, AccessRules
 from dbt.adapters.spark_mt.manager.views import Health
-from dbt.adapters.spark_mt.spark.listeners import is_loopback
+from dbt.adapters.spark_mt.spark.launch.listeners import is_loopback
 from tests.unit.deploy.files import DEPLOY, DOCKERFILE, ROOT, Dockerfile, parameters
 from tests.unit.manager.fake import FakeManager
 from tests.unit.manager.http.client import TOKEN

@@ -20,7 +20,7 @@ from dbt.adapters.spark_mt.manager.http.auth import (
 )
 from dbt.adapters.spark_mt.manager.http.errors import WeakTokenError
 from dbt.adapters.spark_mt.manager.views import Health
-from dbt.adapters.spark_mt.spark.session import embedded_metastore
+from dbt.adapters.spark_mt.spark.launch.session import embedded_metastore
 from tests.unit.deploy.files import (
     DEPLOY,
     DOCKERFILE,

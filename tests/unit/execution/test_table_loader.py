@@ -21,7 +21,7 @@ from dbt.adapters.spark_mt.execution.table_loader import (
     published_definition,
 )
 from dbt.adapters.spark_mt.planning.properties import DEFINITION
-from dbt.adapters.spark_mt.spark.delta.format import FORMAT
+from dbt.adapters.spark_mt.spark.formats.delta import FORMAT
 from tests.unit.builders import QUERY, TABLE, commit, resolve, stored
 
 DEFINITION_1 = stored(resolve(DeclaredDefinition(QUERY)))

@@ -5,7 +5,7 @@ from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition, StoredTable
 from dbt.adapters.spark_mt.execution.table_loader import Table, identify
 from dbt.adapters.spark_mt.planning.properties import DEFINITION
-from dbt.adapters.spark_mt.spark.delta.format import FORMAT
+from dbt.adapters.spark_mt.spark.formats.delta import FORMAT
 from tests.unit.builders import QUERY, commit, resolve, stored
 
 DEFINED = stored(resolve(DeclaredDefinition(QUERY)))

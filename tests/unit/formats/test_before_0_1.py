@@ -16,7 +16,7 @@ from dbt.adapters.spark_mt.definition.codec import (
     encode_definition,
 )
 from dbt.adapters.spark_mt.execution.repair import known_table
-from dbt.adapters.spark_mt.spark.registry import entry_of, known_of
+from dbt.adapters.spark_mt.spark.registry.registry import entry_of, known_of
 from tests.unit.formats import samples, test_golden
 from tests.unit.formats.texts import pack, unpack, with_more
 

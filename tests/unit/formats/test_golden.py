@@ -12,9 +12,9 @@ from dbt.adapters.spark_mt.definition.codec import decode_definition
 from dbt.adapters.spark_mt.definition.commit_metadata import decode_commit
 from dbt.adapters.spark_mt.definition.job import JsonRefreshHandlerSerializer, StoredHandler
 from dbt.adapters.spark_mt.execution.repair import known_table
-from dbt.adapters.spark_mt.spark.leases import lease_of
-from dbt.adapters.spark_mt.spark.registry import entry_of, job_of, known_of
-from dbt.adapters.spark_mt.spark.system_table import COLUMNS
+from dbt.adapters.spark_mt.spark.registry.leases import lease_of
+from dbt.adapters.spark_mt.spark.registry.registry import entry_of, job_of, known_of
+from dbt.adapters.spark_mt.spark.registry.system_table import COLUMNS
 from tests.unit.formats import samples
 from tests.unit.formats.write_golden import GOLDEN, texts
 

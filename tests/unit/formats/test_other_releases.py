@@ -34,8 +34,14 @@ from dbt.adapters.spark_mt.execution.context import LocalProcesses
 from dbt.adapters.spark_mt.execution.table_history import read_history
 from dbt.adapters.spark_mt.planning.steps import CommitDefinition
 from dbt.adapters.spark_mt.spark.delta.commits import parse_commit
-from dbt.adapters.spark_mt.spark.leases import lease_of
-from dbt.adapters.spark_mt.spark.registry import RowReader, entry_of, job_of, job_row, known_of
+from dbt.adapters.spark_mt.spark.registry.leases import lease_of
+from dbt.adapters.spark_mt.spark.registry.registry import (
+    RowReader,
+    entry_of,
+    job_of,
+    job_row,
+    known_of,
+)
 from tests.unit.formats import samples
 from tests.unit.formats.samples import EVERYTHING, SIMPLE
 from tests.unit.formats.test_golden import golden, row

@@ -27,8 +27,8 @@ CODECS = (
     "definition/job.py",
     "client/discovery.py",
     "planning/properties.py",
-    "spark/leases.py",
-    "spark/registry.py",
+    "spark/registry/leases.py",
+    "spark/registry/registry.py",
 )
 BY_NAME = {"asdict", "astuple", "fields", "getattr", "setattr", "vars", "__dict__", "__slots__"}
 """What takes a key from the name of a field, or a field from the name of a key."""

@@ -17,8 +17,8 @@ from dbt.adapters.spark_mt.definition.commit_metadata import encode_commit
 from dbt.adapters.spark_mt.definition.job import JsonRefreshHandlerSerializer
 from dbt.adapters.spark_mt.execution import table_format
 from dbt.adapters.spark_mt.planning import properties
-from dbt.adapters.spark_mt.spark import leases, registry, system_table
-from dbt.adapters.spark_mt.spark.delta.format import FORMAT
+from dbt.adapters.spark_mt.spark.formats.delta import FORMAT
+from dbt.adapters.spark_mt.spark.registry import leases, registry, system_table
 from dbt.adapters.spark_mt.spark.streams import batches
 from tests.unit.formats import samples
 

@@ -18,8 +18,8 @@ from dbt.adapters.spark_mt.execution.context import LocalProcesses
 from dbt.adapters.spark_mt.manager import serve as serving
 from dbt.adapters.spark_mt.manager.http.errors import AddressTakenError
 from dbt.adapters.spark_mt.manager.serve import ServeOptions
-from dbt.adapters.spark_mt.spark import connect_server
-from dbt.adapters.spark_mt.spark.launch import UnusableFolderError
+from dbt.adapters.spark_mt.spark.launch import connect_server
+from dbt.adapters.spark_mt.spark.launch.jvm_launch import UnusableFolderError
 
 OURS = LocalProcesses().owner()
 

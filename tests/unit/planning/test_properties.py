@@ -18,7 +18,7 @@ from dbt.adapters.spark_mt.planning.properties import (
     properties_of,
 )
 from dbt.adapters.spark_mt.planning.steps import Publish
-from dbt.adapters.spark_mt.spark.delta.format import FORMAT
+from dbt.adapters.spark_mt.spark.formats.delta import FORMAT
 from tests.unit.builders import QUERY, resolve, stored
 
 (COLUMN_MAPPING,) = FORMAT.name_mapping

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.columns import TableName
-from dbt.adapters.spark_mt.spark.plan import read_plan
+from dbt.adapters.spark_mt.spark.query.plan import read_plan
 
 if TYPE_CHECKING:
     from dbt.adapters.spark_mt.query.analyzer import PlanOperator

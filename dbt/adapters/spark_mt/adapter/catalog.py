@@ -14,8 +14,8 @@ from dbt_common.contracts.metadata import CatalogTable, ColumnMetadata, StatsIte
 from dbt.adapters.spark_mt.definition.columns import quote
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.relation import SparkMTRelation, SparkMTRelationType
-from dbt.adapters.spark_mt.spark.formats import FORMATS
-from dbt.adapters.spark_mt.spark.types import CHAR_METADATA
+from dbt.adapters.spark_mt.spark.formats.installed import FORMATS
+from dbt.adapters.spark_mt.spark.session.types import CHAR_METADATA
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.spark.listeners import listeners
+from dbt.adapters.spark_mt.spark.launch.listeners import listeners
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

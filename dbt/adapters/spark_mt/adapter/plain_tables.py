@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from dbt.adapters.spark_mt.adapter.materialization import swap
 from dbt.adapters.spark_mt.definition.columns import quote, quote_text
 from dbt.adapters.spark_mt.handle import STAGED
-from dbt.adapters.spark_mt.spark.formats import FORMATS
+from dbt.adapters.spark_mt.spark.formats.installed import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -21,10 +21,10 @@ from dbt_common.events.functions import fire_event
 from dbt_common.events.types import Note
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt.adapters.spark_mt.adapter import python_frames
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.handle import logger, one_line
-from dbt.adapters.spark_mt.spark import python_frames
-from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
+from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

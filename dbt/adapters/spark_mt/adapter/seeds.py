@@ -22,9 +22,9 @@ from urllib.parse import unquote, urlsplit
 from dbt.adapters.spark_mt.adapter.catalog import type_of
 from dbt.adapters.spark_mt.definition.columns import quote, quote_text
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.spark.formats import FORMATS
-from dbt.adapters.spark_mt.spark.private_session import set_for_now
-from dbt.adapters.spark_mt.spark.types import bounded
+from dbt.adapters.spark_mt.spark.formats.installed import FORMATS
+from dbt.adapters.spark_mt.spark.session.private_session import set_for_now
+from dbt.adapters.spark_mt.spark.session.types import bounded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

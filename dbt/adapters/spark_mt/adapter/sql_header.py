@@ -31,7 +31,7 @@ class SessionState:
     @classmethod
     def of(cls, spark: SparkSession) -> SessionState:
         """The state of a session now."""
-        from dbt.adapters.spark_mt.spark.private_session import confs_of  # noqa: PLC0415 - loads PySpark
+        from dbt.adapters.spark_mt.spark.session.private_session import confs_of  # noqa: PLC0415 - loads PySpark
 
         confs = confs_of(spark, lambda _: True)
         return cls(confs, spark.catalog.currentCatalog(), spark.catalog.currentDatabase())

@@ -97,7 +97,7 @@ def _print_failure(error: Exception) -> None:
         output.print_error(error)
         return
     if "pyspark" in sys.modules:
-        from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error  # noqa: PLC0415
+        from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_error  # noqa: PLC0415
 
         if is_spark_error(error):
             failure = failure_of(error)

@@ -364,7 +364,7 @@ def token_of_manager(spark: SparkChoice) -> str:
 
 def _discovered(place: Place) -> discovery.Discovered | discovery.NotFound:
     """Return the manager that holds the embedded metastore of a place, if its process lives."""
-    from dbt.adapters.spark_mt.spark.session import embedded_metastore  # noqa: PLC0415 - as above
+    from dbt.adapters.spark_mt.spark.launch.session import embedded_metastore  # noqa: PLC0415 - as above
 
     metastore = embedded_metastore(place.confs, place.home)
     if metastore is None:

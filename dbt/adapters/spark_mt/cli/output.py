@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from dbt.adapters.spark_mt.spark.session import StageProgress
+    from dbt.adapters.spark_mt.spark.launch.session import StageProgress
 
 
 _WIDE = 4000

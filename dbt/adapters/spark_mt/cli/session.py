@@ -27,10 +27,10 @@ from dbt.adapters.spark_mt.execution.checks import lag_of
 from dbt.adapters.spark_mt.execution.jobs import KEPT_MS, with_effective_status
 from dbt.adapters.spark_mt.manager.table_views import unmeasured, with_lag
 from dbt.adapters.spark_mt.manager.views import RefreshPoint, TableView
-from dbt.adapters.spark_mt.spark import session
-from dbt.adapters.spark_mt.spark.class_archive import make_archive
-from dbt.adapters.spark_mt.spark.connect_server import start_serving
-from dbt.adapters.spark_mt.spark.derby import MetastoreInUseError
+from dbt.adapters.spark_mt.spark.launch import session
+from dbt.adapters.spark_mt.spark.launch.class_archive import make_archive
+from dbt.adapters.spark_mt.spark.launch.connect_server import start_serving
+from dbt.adapters.spark_mt.spark.launch.derby import MetastoreInUseError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.execution.checks import Lag
     from dbt.adapters.spark_mt.execution.ports import KnownTable
     from dbt.adapters.spark_mt.execution.results import StatementResult
-    from dbt.adapters.spark_mt.spark.session import StageProgress
+    from dbt.adapters.spark_mt.spark.launch.session import StageProgress
 
 
 LOG = "spark-mt.log"

@@ -13,7 +13,7 @@ from urllib.parse import quote
 from dbt.adapters.spark_mt.__version__ import version
 from dbt.adapters.spark_mt.client import discovery
 from dbt.adapters.spark_mt.client.liveness import Silence, silent_servers
-from dbt.adapters.spark_mt.spark.session import embedded_metastore, is_running_here
+from dbt.adapters.spark_mt.spark.launch.session import embedded_metastore, is_running_here
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

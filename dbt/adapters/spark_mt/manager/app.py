@@ -31,12 +31,12 @@ from dbt.adapters.spark_mt.manager.table_views import RefreshStatistics, complet
 from dbt.adapters.spark_mt.manager.workflows import DueRuns, RefreshHandlers, TableWorkflows
 from dbt.adapters.spark_mt.resolution.settings import PREFIX, is_derived_by
 from dbt.adapters.spark_mt.scheduler.embedded import EmbeddedScheduler, load_scheduler
-from dbt.adapters.spark_mt.spark.analyzer import SparkQueryAnalyzer
-from dbt.adapters.spark_mt.spark.connect_server import served_session
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment
-from dbt.adapters.spark_mt.spark.errors import is_spark_error
-from dbt.adapters.spark_mt.spark.stored_queries import KnownQueries
-from dbt.adapters.spark_mt.spark.types import read_schedule_time
+from dbt.adapters.spark_mt.spark.launch.connect_server import served_session
+from dbt.adapters.spark_mt.spark.query.analyzer import SparkQueryAnalyzer
+from dbt.adapters.spark_mt.spark.query.stored_queries import KnownQueries
+from dbt.adapters.spark_mt.spark.session.errors import is_spark_error
+from dbt.adapters.spark_mt.spark.session.types import read_schedule_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.manager.reconciler import ManagerPolicy
     from dbt.adapters.spark_mt.manager.views import StatementRequest
     from dbt.adapters.spark_mt.resolution.settings import Settings
-    from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
+    from dbt.adapters.spark_mt.spark.session.private_session import PrivateSessions
 
 
 @dataclass(frozen=True, slots=True)

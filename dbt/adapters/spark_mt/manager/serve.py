@@ -21,10 +21,10 @@ from dbt.adapters.spark_mt.manager import logging as logs
 from dbt.adapters.spark_mt.manager.http.auth import Access, AccessRules
 from dbt.adapters.spark_mt.manager.http.connections import bind
 from dbt.adapters.spark_mt.manager.reconciler import ManagerPolicy
-from dbt.adapters.spark_mt.spark import connect_server, listeners
-from dbt.adapters.spark_mt.spark.derby import LOCK_FILE, lock_holder
-from dbt.adapters.spark_mt.spark.launch import UnusableFolderError, usable_folder
-from dbt.adapters.spark_mt.spark.session import classic_spark, embedded_metastore
+from dbt.adapters.spark_mt.spark.launch import connect_server, listeners
+from dbt.adapters.spark_mt.spark.launch.derby import LOCK_FILE, lock_holder
+from dbt.adapters.spark_mt.spark.launch.jvm_launch import UnusableFolderError, usable_folder
+from dbt.adapters.spark_mt.spark.launch.session import classic_spark, embedded_metastore
 
 if TYPE_CHECKING:
     import socket

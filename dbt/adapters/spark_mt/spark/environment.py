@@ -13,33 +13,34 @@ from dbt.adapters.spark_mt.execution.environment import Environment, QuietTables
 from dbt.adapters.spark_mt.execution.errors import problem_of
 from dbt.adapters.spark_mt.execution.leases import Managers
 from dbt.adapters.spark_mt.resolution.settings import PREFIX, Settings
-from dbt.adapters.spark_mt.spark import private_session, system_table
-from dbt.adapters.spark_mt.spark.catalog import NewestVersions, TableDetails
-from dbt.adapters.spark_mt.spark.commit import WriteErrors
+from dbt.adapters.spark_mt.spark.catalog.commit import WriteErrors
+from dbt.adapters.spark_mt.spark.catalog.table_details import NewestVersions, TableDetails
 from dbt.adapters.spark_mt.spark.delta.log import DeltaLog, DriverLog
 from dbt.adapters.spark_mt.spark.delta.small_tables import SmallDeltaTables
 from dbt.adapters.spark_mt.spark.delta.tables import DeltaTables
-from dbt.adapters.spark_mt.spark.driver_files import DriverFiles, listed_names
-from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
-from dbt.adapters.spark_mt.spark.input_size import FEW_ROWS
-from dbt.adapters.spark_mt.spark.leases import LAYOUT, SparkLeaseLog
-from dbt.adapters.spark_mt.spark.observer import SparkTableObserver
-from dbt.adapters.spark_mt.spark.query_rows import QueryRows
-from dbt.adapters.spark_mt.spark.registry import SparkSystemLog
-from dbt.adapters.spark_mt.spark.runner import SparkStepRunner
-from dbt.adapters.spark_mt.spark.sources import SparkSourceReader
-from dbt.adapters.spark_mt.spark.stored_queries import (
+from dbt.adapters.spark_mt.spark.query.query_rows import QueryRows
+from dbt.adapters.spark_mt.spark.query.sources import SparkSourceReader
+from dbt.adapters.spark_mt.spark.query.stored_queries import (
     DeclaredQueries,
     KnownQueries,
     SeenTables,
     StoredQueries,
 )
-from dbt.adapters.spark_mt.spark.stored_sums import SumsTables
+from dbt.adapters.spark_mt.spark.registry import system_table
+from dbt.adapters.spark_mt.spark.registry.leases import LAYOUT, SparkLeaseLog
+from dbt.adapters.spark_mt.spark.registry.registry import SparkSystemLog
+from dbt.adapters.spark_mt.spark.session import private_session
+from dbt.adapters.spark_mt.spark.session.driver_files import DriverFiles, listed_names
+from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_error
+from dbt.adapters.spark_mt.spark.session.input_size import FEW_ROWS
 from dbt.adapters.spark_mt.spark.streams.batches import BatchWriter, Checkpoints
 from dbt.adapters.spark_mt.spark.streams.query import StreamQueries
 from dbt.adapters.spark_mt.spark.streams.runner import SparkStreamRunner, StreamFiller, StreamParts
-from dbt.adapters.spark_mt.spark.table_store import SparkSourceStates, SparkTableStore
-from dbt.adapters.spark_mt.spark.writer import ContentWriter
+from dbt.adapters.spark_mt.spark.tables.observer import SparkTableObserver
+from dbt.adapters.spark_mt.spark.tables.runner import SparkStepRunner
+from dbt.adapters.spark_mt.spark.tables.stored_sums import SumsTables
+from dbt.adapters.spark_mt.spark.tables.table_store import SparkSourceStates, SparkTableStore
+from dbt.adapters.spark_mt.spark.tables.writer import ContentWriter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,8 +48,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from dbt.adapters.spark_mt.definition.columns import Pairs, TableName
-    from dbt.adapters.spark_mt.spark.catalog import SparkTables
-    from dbt.adapters.spark_mt.spark.system_table import RunInBackground
+    from dbt.adapters.spark_mt.spark.catalog.table_details import SparkTables
+    from dbt.adapters.spark_mt.spark.registry.system_table import RunInBackground
 
 
 _SHOWN = ("spark.sql.session.timeZone", "spark.redaction.regex")

@@ -7,7 +7,7 @@ from dbt.adapters.spark_mt.spark.delta.log import (
     commit_file,
     versions_in,
 )
-from dbt.adapters.spark_mt.spark.driver_files import escaped
+from dbt.adapters.spark_mt.spark.session.driver_files import escaped
 
 
 def test_commit_files_are_named_by_version():

@@ -11,7 +11,7 @@ from dbt.adapters.spark_mt.spark.delta.releases import (
     check_named,
     delta_package,
 )
-from dbt.adapters.spark_mt.spark.session import session_confs
+from dbt.adapters.spark_mt.spark.launch.session import session_confs
 
 
 @pytest.fixture(autouse=True)

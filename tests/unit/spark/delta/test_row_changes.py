@@ -11,7 +11,7 @@ from dbt.adapters.spark_mt.definition.columns import Column, PrimaryKey
 from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.execution.table_format import TableColumns
 from dbt.adapters.spark_mt.planning.constraints import changed_duplicates_query
-from dbt.adapters.spark_mt.spark.commit import computed_rows, keys_query
+from dbt.adapters.spark_mt.spark.catalog.commit import computed_rows, keys_query
 from dbt.adapters.spark_mt.spark.delta.row_changes import (
     bag_query,
     bag_statement,
@@ -20,7 +20,7 @@ from dbt.adapters.spark_mt.spark.delta.row_changes import (
     keyed_statement,
 )
 from dbt.adapters.spark_mt.spark.delta.row_conditions import Measured, Place, Ranges
-from dbt.adapters.spark_mt.spark.result_changes import TableChange
+from dbt.adapters.spark_mt.spark.tables.result_changes import TableChange
 from tests.unit.builders import QUERY, resolve, stored
 
 KEY = PrimaryKey(("user_id", "product_id"), None)

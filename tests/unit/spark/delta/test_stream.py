@@ -9,7 +9,7 @@ import pytest
 from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, VersionedPosition
 from dbt.adapters.spark_mt.execution.errors import OffsetInsideCommitError, SourceNotFoundError
 from dbt.adapters.spark_mt.spark.delta.stream import version_read
-from dbt.adapters.spark_mt.spark.sources import position_in
+from dbt.adapters.spark_mt.spark.query.sources import position_in
 
 LOG = SimpleNamespace(
     commit=lambda _, version: SimpleNamespace(identity="id") if version == 4 else None

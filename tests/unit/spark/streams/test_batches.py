@@ -10,13 +10,13 @@ from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, VersionedPosition
 from dbt.adapters.spark_mt.planning.steps import RefreshRun
 from dbt.adapters.spark_mt.spark.delta.stream import DeltaSource
-from dbt.adapters.spark_mt.spark.streams.batches import BatchEnds
-from dbt.adapters.spark_mt.spark.streams.offsets import (
+from dbt.adapters.spark_mt.spark.query.offsets import (
     FilesSource,
     KafkaSource,
     RateSource,
     kafka_position,
 )
+from dbt.adapters.spark_mt.spark.streams.batches import BatchEnds
 
 LOG = SimpleNamespace(
     commit=lambda location, version: SimpleNamespace(identity=f"{location}@{version}")

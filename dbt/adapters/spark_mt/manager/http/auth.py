@@ -22,7 +22,7 @@ from starlette.requests import HTTPConnection
 from starlette.responses import RedirectResponse
 
 from dbt.adapters.spark_mt.manager.http import errors as http_errors
-from dbt.adapters.spark_mt.spark.listeners import is_loopback
+from dbt.adapters.spark_mt.spark.launch.listeners import is_loopback
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -18,8 +18,8 @@ from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.manager import views
 from dbt.adapters.spark_mt.manager.http.schemas import RequestBody
 from dbt.adapters.spark_mt.manager.runs import RefreshNotAcceptedError
-from dbt.adapters.spark_mt.spark.errors import failure_of, is_refusal, is_spark_error
-from dbt.adapters.spark_mt.spark.types import InvalidScheduleTimeError
+from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_refusal, is_spark_error
+from dbt.adapters.spark_mt.spark.session.types import InvalidScheduleTimeError
 from dbt.adapters.spark_mt.statements.errors import StatementSyntaxError
 
 if TYPE_CHECKING:

@@ -17,15 +17,15 @@ from dbt.adapters.spark_mt.definition.columns import quote, quote_text
 from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, ChangeExtent, ChangeKind
 from dbt.adapters.spark_mt.execution.table_format import is_comparable
 from dbt.adapters.spark_mt.query.bags import BagColumn, difference_query, weighted_query
-from dbt.adapters.spark_mt.spark.delta.format import as_of
 from dbt.adapters.spark_mt.spark.delta.schemas import (
     changed_types,
     has_moved_columns,
     maps_names,
 )
-from dbt.adapters.spark_mt.spark.errors import suppress_spark_errors, unlogged
-from dbt.adapters.spark_mt.spark.query_relations import has_rows
-from dbt.adapters.spark_mt.spark.types import ddl_type
+from dbt.adapters.spark_mt.spark.formats.delta import as_of
+from dbt.adapters.spark_mt.spark.query.query_relations import has_rows
+from dbt.adapters.spark_mt.spark.session.errors import suppress_spark_errors, unlogged
+from dbt.adapters.spark_mt.spark.session.types import ddl_type
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping

@@ -11,7 +11,7 @@ from dbt.adapters.spark_mt.definition.commit_metadata import UnreadableMetadataE
 from dbt.adapters.spark_mt.definition.table_format import CommitEffect
 from dbt.adapters.spark_mt.execution.table_format import TableDescription
 from dbt.adapters.spark_mt.execution.table_history import Commit
-from dbt.adapters.spark_mt.spark.delta.format import FORMAT, is_mapped
+from dbt.adapters.spark_mt.spark.formats.delta import FORMAT, is_mapped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

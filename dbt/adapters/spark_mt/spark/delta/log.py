@@ -17,8 +17,8 @@ from dbt.adapters.spark_mt.definition.columns import quote_text
 from dbt.adapters.spark_mt.definition.table_format import CommitEffect
 from dbt.adapters.spark_mt.execution.table_history import Commit
 from dbt.adapters.spark_mt.spark.delta import commits as commit_files
-from dbt.adapters.spark_mt.spark.driver_files import escaped
-from dbt.adapters.spark_mt.spark.errors import suppress_spark_errors
+from dbt.adapters.spark_mt.spark.session.driver_files import escaped
+from dbt.adapters.spark_mt.spark.session.errors import suppress_spark_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from dbt.adapters.spark_mt.execution.table_format import TableDescription
-    from dbt.adapters.spark_mt.spark.driver_files import DriverFiles
+    from dbt.adapters.spark_mt.spark.session.driver_files import DriverFiles
 
 
 _COMMIT_FILE = re.compile(r"/(\d{20})\.json\b(?!\.)", re.ASCII)

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.definition import releases
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.spark.delta import format as delta_format
-from dbt.adapters.spark_mt.spark.errors import is_spark_error
-from dbt.adapters.spark_mt.spark.private_session import is_connect
+from dbt.adapters.spark_mt.spark.formats import delta as delta_format
+from dbt.adapters.spark_mt.spark.session.errors import is_spark_error
+from dbt.adapters.spark_mt.spark.session.private_session import is_connect
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.definition.columns import quote
 from dbt.adapters.spark_mt.execution.table_format import RowsNotThereError
 from dbt.adapters.spark_mt.query import bags
-from dbt.adapters.spark_mt.spark.delta import format as delta_format
 from dbt.adapters.spark_mt.spark.delta.changes import has_change_feed
 from dbt.adapters.spark_mt.spark.delta.row_conditions import Measured, Ranges
-from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error, unlogged
-from dbt.adapters.spark_mt.spark.kept_rows import kept_rows
-from dbt.adapters.spark_mt.spark.private_session import set_for_now
+from dbt.adapters.spark_mt.spark.formats import delta as delta_format
+from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_error, unlogged
+from dbt.adapters.spark_mt.spark.session.kept_rows import kept_rows
+from dbt.adapters.spark_mt.spark.session.private_session import set_for_now
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.execution.table_format import TableColumns
     from dbt.adapters.spark_mt.spark.delta.row_conditions import Place, There
-    from dbt.adapters.spark_mt.spark.kept_rows import Kept, KeptRows
+    from dbt.adapters.spark_mt.spark.session.kept_rows import Kept, KeptRows
 
 
 _OLD, _PRESENT = "__materialized_table_old", "__materialized_table_present"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from dbt.adapters.spark_mt.execution.table_format import TableColumns
-    from dbt.adapters.spark_mt.spark.kept_rows import KeptRows
+    from dbt.adapters.spark_mt.spark.session.kept_rows import KeptRows
 
 
 _IN_ORDER = re.compile(r"(TINYINT|SMALLINT|INT|BIGINT|DATE|TIMESTAMP|STRING|DECIMAL\(.*\))$")

@@ -12,7 +12,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.definition.columns import quote
-from dbt.adapters.spark_mt.spark.types import CHAR_METADATA
+from dbt.adapters.spark_mt.spark.session.types import CHAR_METADATA
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping

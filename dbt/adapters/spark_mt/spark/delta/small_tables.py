@@ -12,15 +12,15 @@ from multiprocessing.pool import ThreadPool
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dbt.adapters.spark_mt.execution.table_format import DataFiles
-from dbt.adapters.spark_mt.spark.delta.format import is_mapped
-from dbt.adapters.spark_mt.spark.errors import suppress_spark_errors
+from dbt.adapters.spark_mt.spark.formats.delta import is_mapped
+from dbt.adapters.spark_mt.spark.session.errors import suppress_spark_errors
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from pyspark.sql import SparkSession
 
-    from dbt.adapters.spark_mt.spark.driver_files import DriverFiles
+    from dbt.adapters.spark_mt.spark.session.driver_files import DriverFiles
 
 
 _Java: TypeAlias = Any

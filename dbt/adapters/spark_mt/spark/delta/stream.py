@@ -11,8 +11,8 @@ from dbt.adapters.spark_mt.execution.errors import OffsetInsideCommitError
 from dbt.adapters.spark_mt.execution.ports import SourceSpan
 from dbt.adapters.spark_mt.execution.table_format import VersionRange
 from dbt.adapters.spark_mt.spark.delta.changes import RangeReader
-from dbt.adapters.spark_mt.spark.query_relations import NO_LIMITS
-from dbt.adapters.spark_mt.spark.sources import position_in
+from dbt.adapters.spark_mt.spark.query.query_relations import NO_LIMITS
+from dbt.adapters.spark_mt.spark.query.sources import position_in
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.positions import ChangeKind, Position
     from dbt.adapters.spark_mt.execution.ports import StartPosition
     from dbt.adapters.spark_mt.spark.delta.log import DeltaLog
-    from dbt.adapters.spark_mt.spark.sources import SparkSourceReader
+    from dbt.adapters.spark_mt.spark.query.sources import SparkSourceReader
 
 
 _NOT_YET_WRITTEN = "spark.databricks.delta.changeDataFeed.timestampOutOfRange.enabled"

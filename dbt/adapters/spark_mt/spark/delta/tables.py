@@ -9,11 +9,11 @@ from dbt.adapters.spark_mt.definition.columns import quote, quote_text
 from dbt.adapters.spark_mt.execution.table_format import FENCE
 from dbt.adapters.spark_mt.planning.properties import is_changed_by_row, location_of, properties_of
 from dbt.adapters.spark_mt.query.bags import BagColumn, same_row
-from dbt.adapters.spark_mt.spark.delta import format as delta_format
 from dbt.adapters.spark_mt.spark.delta.changes import RangeReader
 from dbt.adapters.spark_mt.spark.delta.row_changes import apply_changes, replace_keys
 from dbt.adapters.spark_mt.spark.delta.stream import DeltaSource
-from dbt.adapters.spark_mt.spark.private_session import set_for_now
+from dbt.adapters.spark_mt.spark.formats import delta as delta_format
+from dbt.adapters.spark_mt.spark.session.private_session import set_for_now
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.definition import StoredDefinition
     from dbt.adapters.spark_mt.execution.table_format import TableColumns
     from dbt.adapters.spark_mt.spark.delta.log import DeltaLog
-    from dbt.adapters.spark_mt.spark.sources import SparkSourceReader
+    from dbt.adapters.spark_mt.spark.query.sources import SparkSourceReader
 
 
 _BATCH = "__materialized_table_batch"

@@ -17,10 +17,10 @@ from dbt.adapters.spark_mt.execution.errors import CheckpointLostError
 from dbt.adapters.spark_mt.execution.ports import BatchDone, CommitConflictError
 from dbt.adapters.spark_mt.planning.constraints import guarded
 from dbt.adapters.spark_mt.planning.steps import WriteBatch
-from dbt.adapters.spark_mt.spark.catalog import NoTable
-from dbt.adapters.spark_mt.spark.commit import WriteErrors, fenced
-from dbt.adapters.spark_mt.spark.input_size import interpret_if_small, sizes_of
-from dbt.adapters.spark_mt.spark.private_session import PrivateSession
+from dbt.adapters.spark_mt.spark.catalog.commit import WriteErrors, fenced
+from dbt.adapters.spark_mt.spark.catalog.table_details import NoTable
+from dbt.adapters.spark_mt.spark.session.input_size import interpret_if_small, sizes_of
+from dbt.adapters.spark_mt.spark.session.private_session import PrivateSession
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.execution.table_history import Commit
     from dbt.adapters.spark_mt.planning.steps import RefreshRun
     from dbt.adapters.spark_mt.resolution.settings import Settings
-    from dbt.adapters.spark_mt.spark.catalog import SparkTables, TableDetails
-    from dbt.adapters.spark_mt.spark.driver_files import DriverFiles
-    from dbt.adapters.spark_mt.spark.streams.sources import StreamSource
+    from dbt.adapters.spark_mt.spark.catalog.table_details import SparkTables, TableDetails
+    from dbt.adapters.spark_mt.spark.query.stream_sources import StreamSource
+    from dbt.adapters.spark_mt.spark.session.driver_files import DriverFiles
 
 
 _DIRECTORY = ".materialized-table-checkpoints"

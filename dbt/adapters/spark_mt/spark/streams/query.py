@@ -12,9 +12,9 @@ from dbt.adapters.spark_mt.resolution.columns import content_query
 from dbt.adapters.spark_mt.resolution.options import RATE_LIMITS, session_confs
 from dbt.adapters.spark_mt.resolution.query_options import PROCESS_FUNCTION, process_call
 from dbt.adapters.spark_mt.resolution.stream_flow import OutputMode
-from dbt.adapters.spark_mt.spark.query_relations import only
-from dbt.adapters.spark_mt.spark.query_rows import Pins, pin_query, raise_if_unfit
-from dbt.adapters.spark_mt.spark.streams.sources import stand_ins_of, stream_source
+from dbt.adapters.spark_mt.spark.query.query_relations import only
+from dbt.adapters.spark_mt.spark.query.query_rows import Pins, pin_query, raise_if_unfit
+from dbt.adapters.spark_mt.spark.query.stream_sources import stand_ins_of, stream_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.planning.steps import RefreshRun
     from dbt.adapters.spark_mt.query.analyzer import Source
     from dbt.adapters.spark_mt.resolution.settings import Settings
-    from dbt.adapters.spark_mt.spark.private_session import PrivateSession
-    from dbt.adapters.spark_mt.spark.sources import SparkSourceReader
-    from dbt.adapters.spark_mt.spark.streams.sources import StreamableTables, StreamSource
+    from dbt.adapters.spark_mt.spark.query.sources import SparkSourceReader
+    from dbt.adapters.spark_mt.spark.query.stream_sources import StreamableTables, StreamSource
+    from dbt.adapters.spark_mt.spark.session.private_session import PrivateSession
 
 
 _VIEW = "__materialized_table_processed"

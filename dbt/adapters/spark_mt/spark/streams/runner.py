@@ -18,8 +18,8 @@ from dbt.adapters.spark_mt.execution.errors import StreamNotStartedError
 from dbt.adapters.spark_mt.planning.constraints import guarded
 from dbt.adapters.spark_mt.resolution.columns import null_column
 from dbt.adapters.spark_mt.resolution.stream_flow import OutputMode
-from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
-from dbt.adapters.spark_mt.spark.input_size import may_interpret
+from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_error
+from dbt.adapters.spark_mt.spark.session.input_size import may_interpret
 from dbt.adapters.spark_mt.spark.streams import batches
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.positions import Position, Positions
     from dbt.adapters.spark_mt.execution.ports import BatchDone, StreamTask
     from dbt.adapters.spark_mt.planning.steps import Fill, RefreshRun
-    from dbt.adapters.spark_mt.spark.commit import WriteErrors
-    from dbt.adapters.spark_mt.spark.private_session import PrivateSession, PrivateSessions
+    from dbt.adapters.spark_mt.spark.catalog.commit import WriteErrors
+    from dbt.adapters.spark_mt.spark.session.private_session import PrivateSession, PrivateSessions
     from dbt.adapters.spark_mt.spark.streams.batches import BatchWriter, Checkpoint, Checkpoints
     from dbt.adapters.spark_mt.spark.streams.query import StreamQueries
 

@@ -1,0 +1,1 @@
+"""Tables, views and functions of Spark's catalog, and commits to tables."""

@@ -1,0 +1,212 @@
+"""Fenced commits on Spark: preconditions, keys of changed rows, errors of writers.
+
+A refresh by keys computes the rows of touched keys again. The touched keys are those that the query
+returns for the changed source rows. Their rows are computed over all source data. They replace the
+rows of the table, and keys that the query no longer returns are deleted.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from dbt.adapters.spark_mt.definition.columns import TableName, quote
+from dbt.adapters.spark_mt.definition.commit_metadata import encode_commit
+from dbt.adapters.spark_mt.execution import errors
+from dbt.adapters.spark_mt.execution.ports import CommitConflictError
+from dbt.adapters.spark_mt.execution.table_history import is_other_table
+from dbt.adapters.spark_mt.planning.constraints import violations_query
+from dbt.adapters.spark_mt.spark.catalog.table_details import NoTable
+from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from dbt.adapters.spark_mt.definition.commit_metadata import CommitMetadata
+    from dbt.adapters.spark_mt.planning.steps import (
+        ApplyChanges,
+        Fill,
+        FillPartitions,
+        WriteBatch,
+    )
+    from dbt.adapters.spark_mt.spark.catalog.table_details import SparkTables, TableDetails
+    from dbt.adapters.spark_mt.spark.session.errors import SparkFailure
+    from dbt.adapters.spark_mt.spark.session.private_session import PrivateSession
+
+    Writing: TypeAlias = Fill | FillPartitions | ApplyChanges | WriteBatch
+
+
+def fenced(
+    tables: SparkTables,
+    session: PrivateSession,
+    name: TableName,
+    metadata: CommitMetadata,
+    write: Callable[[], object],
+) -> int:
+    """Make one fenced commit and return its version.
+
+    Raises:
+        CommitConflictError: Another commit of ours, or a change that cannot be reconciled, was
+            first. The format skips a write whose number is taken, and fails one in parallel to it.
+    """
+    with explaining_conflicts(name):
+        version = tables.commit(session.spark, encode_commit(metadata), metadata.seq, write)
+    if version is None:
+        raise CommitConflictError(table=name)
+    return version
+
+
+def raise_if_other_table(
+    tables: SparkTables, details: TableDetails, name: TableName, metadata: CommitMetadata
+) -> None:
+    """Refuse to write into a table that is not the one for which the commit was planned.
+
+    Only what happens after this, and before the format begins to write, is not noticed.
+
+    Raises:
+        CommitConflictError: The table is gone, was released, or was dropped and created again.
+    """
+    detail = details.of(name)
+    if isinstance(detail, NoTable):
+        is_other = not detail.kind
+    else:
+        is_other = is_other_table(tables.log.backwards(detail.location), metadata)
+    if is_other:
+        raise CommitConflictError(table=name)
+
+
+@contextmanager
+def explaining_conflicts(name: TableName) -> Iterator[None]:
+    """Turn what Spark raises when another commit came first into an error of ours.
+
+    Raises:
+        CommitConflictError: A change that cannot be reconciled was first.
+    """
+    try:
+        yield
+    except Exception as error:
+        if is_spark_error(error) and failure_of(error).is_conflict:
+            raise CommitConflictError(table=name) from error
+        raise
+
+
+def raise_if_violated(session: PrivateSession, name: TableName, query: str | None) -> None:
+    """Run a query for violations and raise them.
+
+    Raises:
+        ConstraintViolatedError: There are some; each names the constraint and the values.
+    """
+    if query is None:
+        return
+    rows = session.spark.sql(query).collect()
+    if rows:
+        found = [f"{row['violation']}: {row['row_values']}" for row in rows]
+        raise errors.ConstraintViolatedError(violations=found, table=name)
+
+
+def computed_rows(content: str, touched: Sequence[str], key: Sequence[str]) -> str:
+    """Return the rows of the touched keys.
+
+    Args:
+        content: The table's rows over all source data.
+        touched: The query over the rows that changed, in as many parts as needed.
+        key: The columns of the PRIMARY KEY.
+    """
+    same = " AND ".join(f"c.{quote(column)} <=> k.{quote(column)}" for column in key)
+    keys = keys_query(touched, key)
+    return f"SELECT c.* FROM (\n{content}\n) AS c LEFT SEMI JOIN (\n{keys}\n) AS k ON {same}"
+
+
+def keys_query(touched: Sequence[str], key: Sequence[str]) -> str:
+    """Return each touched key once."""
+    columns = ", ".join(map(quote, key))
+    return "\nUNION\n".join(f"SELECT DISTINCT {columns} FROM (\n{part}\n)" for part in touched)
+
+
+_RAISED = frozenset({"USER_RAISED_EXCEPTION", "TASK_WRITE_FAILED"})
+"""Which condition a broken constraint has; Connect reports only the outer one."""
+
+
+@dataclass(slots=True)
+class Attempt:
+    """The query whose rows are about to be written, once it is known."""
+
+    content: str = ""
+
+
+class WriteErrors:
+    """Explanation of failures of writes by the commits that the table's log has now."""
+
+    def __init__(self, tables: SparkTables, details: TableDetails) -> None:
+        self._tables = tables
+        self._details = details
+
+    @contextmanager
+    def explaining(self, session: PrivateSession, step: Writing) -> Iterator[Attempt]:
+        """Turn what Spark raises while rows are computed and written into an error of ours."""
+        attempt = Attempt()
+        try:
+            yield attempt
+        except Exception as error:
+            failure = failure_of(error)
+            if not is_spark_error(error) or failure.is_cancelled or failure.is_server_gone:
+                raise
+            self._raise_violations(session, step, attempt, failure)
+            raise self._explained(step, failure) from error
+
+    def _explained(self, step: Writing, failure: SparkFailure) -> Exception:
+        table = step.definition.name
+        if self.has_conflict(step):
+            return CommitConflictError(table=table)
+        if failure.is_lost_executor:
+            return errors.ExecutorLostError(table=table)
+        if failure.is_schema_mismatch:
+            return errors.RefreshSchemaError(violations=[failure.message], table=table)
+        return self._not_computed(step, failure)
+
+    def _not_computed(self, step: Writing, failure: SparkFailure) -> errors.RefreshFailedError:
+        """Return the error of rows that Spark did not compute; of changes, which files are gone."""
+        table, problem = step.definition.name, f"[{failure.condition}] {failure.message}"
+        since = getattr(step, "since", None)
+        if not since or not failure.is_unreadable_version:
+            return errors.RefreshFailedError(table=table, problem=problem)
+        sources = self._named_in(failure, [name for name, _ in since])
+        return errors.SourceFilesGoneError(table=table, sources=sources, problem=problem)
+
+    def _named_in(self, failure: SparkFailure, names: Sequence[str]) -> str:
+        """Return the sources whose files a failure names; all of them where it names none."""
+        found = [name for name in names if self._location(name) in failure.message]
+        return ", ".join(found or names)
+
+    def _location(self, name: str) -> str:
+        detail = self._details.of(TableName.of(*name.split(".", 2)))
+        location = "" if isinstance(detail, NoTable) else detail.location
+        return location.partition(":")[2].lstrip("/") or name
+
+    def _raise_violations(
+        self,
+        session: PrivateSession,
+        step: Writing,
+        attempt: Attempt,
+        failure: SparkFailure,
+    ) -> None:
+        """Name the rows that break a constraint, when it is a constraint that broke."""
+        if failure.main_condition in _RAISED and attempt.content:
+            query = violations_query(attempt.content, step.definition.resolved)
+            raise_if_violated(session, step.definition.name, query)
+
+    def has_conflict(self, step: Writing) -> bool:
+        """Whether a commit of ours or a DROP came first; Spark may fail on it before any fence.
+
+        An appended column, for one, makes the statement one column short.
+        """
+        self._details.forget()
+        detail = self._details.of(step.definition.name)
+        if isinstance(detail, NoTable) or not detail.is_versioned:
+            return isinstance(detail, NoTable) and not detail.kind and step.seq > 1
+        commits = self._tables.log.backwards(detail.location)
+        seqs = (
+            commit.metadata.seq for commit in commits if commit.metadata and commit.metadata.seq
+        )
+        return next(seqs, 0) >= step.seq

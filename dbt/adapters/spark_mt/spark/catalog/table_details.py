@@ -1,0 +1,302 @@
+"""Tables in Spark's catalog: details, options and newest versions."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from dbt.adapters.spark_mt.execution.table_format import TableDescription
+from dbt.adapters.spark_mt.query.analyzer import SourceKind
+from dbt.adapters.spark_mt.spark.formats.delta import has_own_catalog
+from dbt.adapters.spark_mt.spark.formats.installed import FORMATS
+from dbt.adapters.spark_mt.spark.query.query_relations import describe_function, describe_view
+from dbt.adapters.spark_mt.spark.session import errors as spark_errors
+from dbt.adapters.spark_mt.spark.session.private_session import is_connect
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import Row, SparkSession
+
+    from dbt.adapters.spark_mt.definition.columns import TableName
+    from dbt.adapters.spark_mt.execution.table_format import TableLog, VersionedTables
+
+    SparkTables: TypeAlias = VersionedTables[SparkSession, str]
+
+
+_FILES_GONE = "table whose files are gone"
+_DETAILED = "# Detailed Table Information"
+_CLUSTERING = "clusteringColumns"
+SPARK_CATALOG = "spark_catalog"
+"""Spark's own catalog."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableDetail:
+    """A table.
+
+    Args:
+        format: The name of its provider, in lower case.
+        location: Where the table lives, as a path that Spark reads.
+    """
+
+    format: str
+    location: str
+
+    @property
+    def is_versioned(self) -> bool:
+        """Whether the table has versions."""
+        return FORMATS.of(self.format) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class NoTable:
+    """Absence of a table of this name.
+
+    Args:
+        kind: What there is instead (`view`, `table whose files are gone`); empty for nothing.
+    """
+
+    kind: str = ""
+    problem: str = ""
+
+
+class TableDetails:
+    """Details of tables, kept until they are forgotten.
+
+    They are read from the catalog and from the log, where both can be read in the driver. Otherwise
+    they are read by `DESCRIBE TABLE EXTENDED` and `SHOW TBLPROPERTIES`. For these, the state of a
+    table with clustering columns is computed, which took 3.5 s the first time in a process. The
+    statements of table formats need the state of every table.
+    """
+
+    def __init__(self, spark: SparkSession, tables: SparkTables) -> None:
+        self._spark = spark
+        self._tables = tables
+        self._catalog = _DriverCatalog(spark, tables)
+        self._known: dict[TableName, TableDetail | NoTable] = {}
+
+    def forget(self, name: TableName | None = None) -> None:
+        """Read details again from now on, of one table or of all: the catalog may have changed."""
+        if name is None:
+            self._known.clear()
+        else:
+            self._known.pop(name, None)
+
+    def of(self, name: TableName) -> TableDetail | NoTable:
+        """Return what the catalog has under the full name `name`."""
+        known = self._known.get(name)  # another thread of the statement may forget at any moment
+        if known is None:
+            known = self._known[name] = self._ask(name)
+        return known
+
+    def of_made(self, name: TableName) -> TableDetail | NoTable:
+        """Return the same of a table that may have been made since the catalog was asked."""
+        found = self.of(name)
+        if isinstance(found, NoTable):
+            self.forget()
+            found = self.of(name)
+        return found
+
+    def description(self, name: TableName) -> TableDescription:
+        """Return a table's comment and its properties, redacted as `properties`."""
+        _, found = self._described(name)
+        if found is not None:
+            return found
+        return TableDescription(self._facts(name).get("Comment", ""), self._shown(name))
+
+    def properties(self, name: TableName) -> Mapping[str, str]:
+        """Return a table's properties; Spark redacts values that look like secrets."""
+        return self.properties_at(name)[1]
+
+    def properties_at(self, name: TableName) -> tuple[int | None, Mapping[str, str]]:
+        """Return a table's newest version and its properties.
+
+        Returns:
+            None for the version where Spark was asked, of whose answer it is not known.
+        """
+        version, found = self._described(name)
+        return (None, self._shown(name)) if found is None else (version, found.properties)
+
+    def _shown(self, name: TableName) -> Mapping[str, str]:
+        rows = self._spark.sql(f"SHOW TBLPROPERTIES {name.sql}").collect()
+        return {row["key"]: row["value"] for row in rows}
+
+    def definition_text(self, name: TableName, kind: SourceKind) -> str | None:
+        """Return what defines a view or a function now; None where there is none of this name."""
+        if kind is SourceKind.FUNCTION:
+            function = describe_function(self._spark, name.parts)
+            return None if function is None else function.definition
+        with spark_errors.suppress_spark_errors(lambda failure: failure.is_missing_table):
+            return describe_view(self._spark, name).fingerprint_text
+        return None
+
+    def identity(self, name: TableName) -> str:
+        """Return the format's own identity of a table; slow where its newest commits lack it."""
+        detail = self.of(name)
+        location = "" if isinstance(detail, NoTable) else detail.location
+        return self._tables.identity(self._spark, name, location)
+
+    def partition_columns(self, name: TableName) -> tuple[str, ...]:
+        """Return the columns by which a table is partitioned."""
+        return self._tables.partition_columns(self._spark, name)
+
+    def _ask(self, name: TableName) -> TableDetail | NoTable:
+        location = self._catalog.location(name)
+        if location and self._tables.log.is_there(location):
+            return TableDetail(self._tables.format.name, location)
+        found = self._asked(name)
+        if isinstance(found, NoTable) and found.kind == _FILES_GONE:
+            # Another session may create the table between two of the questions.
+            found = self._asked(name)
+        return found
+
+    def _described(self, name: TableName) -> tuple[int, TableDescription | None]:
+        """Return newest version and description of a table.
+
+        Returns:
+            None for the description where Spark has to be asked for it.
+        """
+        location = self._catalog.location(name)
+        newest = self._tables.log.newest(location) if location else -1
+        found = self._tables.log.description(location, newest) if newest >= 0 else None
+        is_shown = found is not None and self._catalog.shows_all(found.properties)
+        return newest, found if is_shown else None
+
+    def _facts(self, name: TableName) -> dict[str, str]:
+        return _detailed(self._spark.sql(f"DESCRIBE TABLE EXTENDED {name.sql}").collect())
+
+    def _asked(self, name: TableName) -> TableDetail | NoTable:
+        try:
+            with spark_errors.unlogged():
+                facts = self._facts(name)
+        except Exception as error:
+            if not spark_errors.is_spark_error(error):
+                raise
+            # Where nothing has the name, its reasons cost twenty times as much as this check. It
+            # fails itself where a table's files are gone.
+            with spark_errors.suppress_spark_errors():
+                if not self._spark.catalog.tableExists(name.sql):
+                    return NoTable()
+            return self._why_not(name, error)
+        if facts.get("Type") == "VIEW":
+            return NoTable("view")
+        return TableDetail(
+            format=facts.get("Provider", "").lower(),
+            location=facts.get("Location", ""),
+        )
+
+    def _why_not(self, name: TableName, error: Exception) -> NoTable:
+        failure = spark_errors.failure_of(error)
+        try:
+            with spark_errors.unlogged():
+                kind = self._spark.catalog.getTable(name.sql).tableType
+        except Exception as missing:
+            if not (
+                spark_errors.is_spark_error(missing)
+                and spark_errors.failure_of(missing).is_missing_table
+            ):
+                raise
+            # Spark's own conditions are about names that the catalog does not have.
+            gone = spark_errors.failure_of(missing).main_condition in FORMATS.conditions.no_table
+            return NoTable(_FILES_GONE, failure.message) if gone else NoTable()
+        if kind == "VIEW":
+            return NoTable("view", failure.message)
+        return NoTable(_FILES_GONE, failure.message)
+
+
+class _DriverCatalog:
+    """Tables of Spark's own catalog, looked up without opening them where the driver runs here."""
+
+    def __init__(self, spark: SparkSession, tables: SparkTables) -> None:
+        self._spark = spark
+        self._tables = tables
+
+    def location(self, name: TableName) -> str:
+        """Return where a table of the format lives, spelled as in DESCRIBE.
+
+        Returns:
+            Empty for anything else, and for a table to which the catalog adds options.
+        """
+        is_known = name.catalog == SPARK_CATALOG and not is_connect(self._spark)
+        if is_known and has_own_catalog(self._spark):
+            with spark_errors.suppress_spark_errors():  # the statements say why there is none
+                return self._location(name)
+        return ""
+
+    def _location(self, name: TableName) -> str:
+        java, jvm = self._java()
+        tables = jvm.org.apache.spark.sql.catalyst
+        none = jvm.scala.Option.apply(None)
+        identifier = tables.TableIdentifier(name.name, jvm.scala.Option.apply(name.schema), none)
+        entry = java.sessionState().catalog().getTableMetadata(identifier)
+        provider, storage = entry.provider(), entry.storage()
+        is_ours = provider.isDefined() and provider.get().lower() == self._tables.format.name
+        if not is_ours or not storage.properties().isEmpty():
+            return ""
+        return str(jvm.org.apache.hadoop.fs.Path(entry.location()).toString())
+
+    def shows_all(self, properties: Mapping[str, str]) -> bool:
+        """Whether SHOW TBLPROPERTIES would redact no value of these properties."""
+        java, jvm = self._java()
+        found = jvm.java.util.HashMap()
+        for key, value in properties.items():
+            found.put(key, value)
+        mapped = jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(found)
+        return bool(java.sessionState().conf().redactOptions(mapped).equals(mapped))
+
+    def _java(self) -> tuple[Any, Any]:
+        """Return the session in the JVM, and the JVM: PySpark has no public way to either."""
+        return self._spark._jsparkSession, self._spark.sparkContext._jvm  # noqa: SLF001
+
+
+def _detailed(rows: list[Row]) -> dict[str, str]:
+    """Return the rows after the columns, whatever the columns are called."""
+    names = [row["col_name"] for row in rows]
+    start = len(names) - names[::-1].index(_DETAILED) if _DETAILED in names else len(names)
+    return {row["col_name"]: row["data_type"] for row in rows[start:]}
+
+
+def clustering_columns(properties: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the clustering columns among a table's properties."""
+    columns = json.loads(properties.get(_CLUSTERING, "[]"))
+    return tuple(".".join(parts) for parts in columns)
+
+
+class NewestVersions:
+    """Newest versions of tables, kept with their locations: a read without a new one is cheap.
+
+    Args:
+        details: What the catalog says about tables, for this object alone: it is forgotten only
+            where a table is no longer at its location.
+        log: Reads logs.
+    """
+
+    def __init__(self, details: TableDetails, log: TableLog) -> None:
+        self._details = details
+        self._log = log
+        self._found: set[TableName] = set()
+
+    def __call__(self, name: TableName) -> int:
+        """Return the newest version of a table; -1 where there is none."""
+        if name in self._found:
+            newest = self._look(name)
+            if newest >= 0:
+                return newest
+        self._details.forget()
+        return self._look(name)
+
+    def location(self, name: TableName) -> str:
+        """Return where a table with versions lives; empty without one."""
+        detail = self._details.of_made(name)
+        return "" if isinstance(detail, NoTable) else detail.location
+
+    def _look(self, name: TableName) -> int:
+        detail = self._details.of(name)
+        newest = -1 if isinstance(detail, NoTable) else self._log.newest(detail.location)
+        if newest >= 0:
+            self._found.add(name)
+        else:
+            self._found.discard(name)
+        return newest

@@ -1,0 +1,13 @@
+"""Table formats that are installed.
+
+This is the one place that names them. A module that reads or writes tables asks this value which
+format a provider has. `environment` has the implementation of each.
+"""
+
+from __future__ import annotations
+
+from dbt.adapters.spark_mt.definition.table_format import TableFormats
+from dbt.adapters.spark_mt.spark.formats.delta import FORMAT
+
+FORMATS = TableFormats((FORMAT,))
+"""Their names; materialized tables have the first one."""

@@ -1,0 +1,1 @@
+"""Start of Spark: its JVM, its sessions, its server."""

@@ -1,0 +1,1 @@
+"""Queries on Spark: analysis, relations, rows and positions of sources."""

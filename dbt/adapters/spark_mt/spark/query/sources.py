@@ -1,0 +1,374 @@
+"""Positions of a query's sources: versions of tables and ends of logs."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.positions import (
+    BEFORE_ALL,
+    ChangeExtent,
+    ChangeKind,
+    DefinitionPosition,
+    OffsetPosition,
+    Position,
+    Positions,
+    UnknownPosition,
+    VersionedPosition,
+)
+from dbt.adapters.spark_mt.execution import errors
+from dbt.adapters.spark_mt.execution.ports import StartPosition
+from dbt.adapters.spark_mt.execution.table_format import VersionRange
+from dbt.adapters.spark_mt.query.analyzer import Source, SourceKind
+from dbt.adapters.spark_mt.spark.catalog.table_details import NoTable
+from dbt.adapters.spark_mt.spark.query.offsets import KAFKA, FilesSource, KafkaSource
+from dbt.adapters.spark_mt.spark.query.query_relations import VIEW_TYPES
+from dbt.adapters.spark_mt.spark.session.input_size import FEW_ROWS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+
+    from dbt.adapters.spark_mt.definition.columns import TableName
+    from dbt.adapters.spark_mt.definition.positions import FollowedPosition
+    from dbt.adapters.spark_mt.execution.ports import SourceSpan
+    from dbt.adapters.spark_mt.execution.table_format import TableLog
+    from dbt.adapters.spark_mt.spark.catalog.table_details import (
+        SparkTables,
+        TableDetail,
+        TableDetails,
+    )
+    from dbt.adapters.spark_mt.spark.session.private_session import PrivateSessions
+
+
+class LogReader:
+    """Reader of logs of Kafka, each time in a session that is closed again.
+
+    Args:
+        sessions: Opens them.
+    """
+
+    def __init__(self, sessions: PrivateSessions) -> None:
+        self._sessions = sessions
+
+    def ends(self, names: Collection[TableName]) -> dict[str, Position]:
+        """Return where logs end; unknown of a table whose own options let it end elsewhere.
+
+        Raises:
+            SourceNotFoundError: A table, a topic or the broker cannot be reached.
+        """
+        found: dict[str, Position] = {}
+        for name in names:
+            with self._kafka(name) as source:
+                followed = source.is_followable
+                found[str(name)] = source.latest() if followed else UnknownPosition()
+        return found
+
+    def earliest(self, name: TableName) -> OffsetPosition | None:
+        """Return where a log begins now; None where its own options let it begin elsewhere."""
+        with self._kafka(name) as source:
+            found = source.earliest() if source.is_followable else None
+        return found if isinstance(found, OffsetPosition) else None
+
+    def first_change_after(self, name: TableName, position: OffsetPosition) -> int | None:
+        """Return the time of the first record after a position, None where there is none.
+
+        Milliseconds since the epoch, UTC; None as well where the format has no times.
+        """
+        if position.format != KAFKA:
+            return None
+        with self._kafka(name) as source:
+            return source.first_change_after(position)
+
+    def is_readable(self, name: TableName, position: OffsetPosition) -> bool:
+        """Whether all records after a position are still there, as far as the format shows."""
+        if position.format != KAFKA:
+            return False
+        with self._kafka(name) as source:
+            return source.is_readable(position)
+
+    def changes(self, name: TableName, after: FollowedPosition, upto: OffsetPosition) -> ChangeKind:
+        """Return what happened to a log between two positions."""
+        if isinstance(after, OffsetPosition) and after.format != upto.format:
+            return ChangeKind.REPLACED
+        with self._sessions.open() as session:
+            if upto.format == KAFKA:
+                return KafkaSource(session.spark, name).kind(after, upto)
+            return FilesSource(session.spark, name, upto.format).kind(after, upto)
+
+    def position_at(self, name: TableName, format_: str, instant_ms: int) -> StartPosition:
+        """Return the position of the first records with a time at or after an instant.
+
+        Raises:
+            SourceWithoutTimeError: The format has no times.
+        """
+        if format_ != KAFKA:
+            raise errors.SourceWithoutTimeError(source=name, format=format_)
+        with self._kafka(name) as source:
+            return source.position_at(instant_ms)
+
+    @contextmanager
+    def _kafka(self, name: TableName) -> Iterator[KafkaSource]:
+        with self._sessions.open() as session:
+            yield KafkaSource(session.spark, name)
+
+
+_ATTEMPTS = 20
+_NOT_HELD = "its log no longer holds version {}"
+_PROBES = 15
+"""How many commits of a log are looked at in one job, in search of an instant."""
+
+
+class SparkSourceReader:
+    """Reader of positions: logs of tables and of Kafka, fingerprints of views and functions."""
+
+    def __init__(
+        self, tables: SparkTables, details: TableDetails, sessions: PrivateSessions
+    ) -> None:
+        self._tables = tables
+        self._log = tables.log
+        self._details = details
+        self._sessions = sessions
+        self._logs = LogReader(sessions)
+
+    def positions(self, sources: Sequence[Source]) -> Positions:
+        """Return one state of all sources that existed at one moment.
+
+        Versions are listed until two listings in a row agree: then all of them were current at
+        the same time, between the two. In between, the ends of logs are read one by one.
+
+        Raises:
+            SourceNotFoundError: A source is gone.
+            BusySourcesError: No two listings agree.
+        """
+        fixed: dict[str, Position] = {
+            str(s.name): _fixed_position(s) for s in sources if s.kind is not SourceKind.VERSIONED
+        }
+        versioned = [s.name for s in sources if s.kind is SourceKind.VERSIONED]
+        logs = [s.name for s in sources if s.format == KAFKA]
+        return fixed | self._settled(dict.fromkeys(versioned), dict.fromkeys(logs))
+
+    def newest(self, source: TableName) -> VersionedPosition:
+        """Return the newest version of a table.
+
+        Raises:
+            SourceNotFoundError: It is gone.
+        """
+        return self.at_version(source, self._newest(source))
+
+    def at_version(self, source: TableName, version: int) -> VersionedPosition:
+        """Return the position that a version of a table is, `BEFORE_ALL` before the first.
+
+        Raises:
+            SourceNotFoundError: The table is gone, or its log no longer holds the version.
+        """
+        return position_in(self._log, source, self.location(source), version)
+
+    def first_record_after(self, source: TableName, position: OffsetPosition) -> int | None:
+        """Return the time of the first record of a log after a position; None without one."""
+        return self._logs.first_change_after(source, position)
+
+    def is_readable(self, source: TableName, position: FollowedPosition) -> bool:
+        """Whether the source still has the very version that `position` names, or all after it."""
+        if isinstance(position, OffsetPosition):
+            return self._logs.is_readable(source, position)
+        commit = self._log.commit(self._detail(source).location, position.version)
+        return commit is not None and commit.identity == position.identity
+
+    def is_current(self, source: Source, position: Position) -> bool:
+        """Whether a source is surely at a position, as cheaply as possible.
+
+        For a table that takes the check of three files.
+        """
+        if isinstance(position, DefinitionPosition):
+            text = self._details.definition_text(source.name, source.kind)
+            return text is not None and _definition(text).same_state(position)
+        if not isinstance(position, VersionedPosition):
+            return False
+        detail = self._details.of(source.name)
+        return (
+            not isinstance(detail, NoTable)
+            and self._log.is_newest(detail.location, position.version)
+            and self.is_readable(source.name, position)
+        )
+
+    def earliest(self, source: TableName) -> FollowedPosition | None:
+        """Return where a topic of Kafka begins now; None for any other source."""
+        return self._logs.earliest(source) if self._detail(source).format == KAFKA else None
+
+    def identity(self, source: TableName) -> str:
+        """Return the format's own identity of a table."""
+        return self._details.identity(source)
+
+    def location(self, source: TableName) -> str:
+        """Return where a table lives.
+
+        Raises:
+            SourceNotFoundError: It is gone.
+        """
+        return self._detail(source).location
+
+    def changed_types(self, span: SourceSpan) -> tuple[str, ...]:
+        """As `SourceReader.changed_types`; most often the log alone shows that there are none."""
+        range_ = self._range(span)
+        if range_ is None or self._keeps_columns(range_) or not self._is_readable(range_):
+            return ()
+        with self._sessions.open() as session:
+            return self._tables.changes(session.spark).changed_types(range_)
+
+    def keeps_rows(self, span: SourceSpan) -> bool:
+        """As `SourceReader.keeps_rows`."""
+        range_ = self._range(span)
+        if range_ is None or range_.after == BEFORE_ALL:
+            return False
+        after, upto = range_.after.version, range_.upto.version
+        changed = self._log.first_row_change(range_.location, after, upto)
+        return changed is None and self._is_readable(range_)
+
+    def changes(self, span: SourceSpan, *, net: bool) -> ChangeKind:
+        """Return what happened to the rows of a source between two of its positions.
+
+        A table that was created again in another format was replaced.
+        """
+        if isinstance(span.upto, OffsetPosition):
+            return self._logs.changes(span.source, span.after, span.upto)
+        range_ = self._range(span)
+        if range_ is None:
+            return ChangeKind.REPLACED
+        if not self._is_readable(range_):
+            return self._why_unreadable(range_)
+        with self._sessions.open() as session:
+            return self._tables.changes(session.spark).kind(range_, net=net)
+
+    def extent(self, span: SourceSpan) -> ChangeExtent:
+        """Return how much happened to a table between two of its positions, from its log."""
+        range_ = self._range(span)
+        if range_ is None:
+            return ChangeExtent(self.changes(span, net=True))
+        if not self._is_readable(range_):
+            return ChangeExtent(self._why_unreadable(range_))
+        with self._sessions.open() as session:
+            session.configure(FEW_ROWS)  # those of the log
+            return self._tables.changes(session.spark).extent(range_)
+
+    def position_at(self, source: TableName, instant_ms: int) -> StartPosition:
+        """Return the position right before the first commit made at or after an instant."""
+        detail = self._detail(source)
+        if not detail.is_versioned:
+            return self._logs.position_at(source, detail.format, instant_ms)
+        location = detail.location
+        versions = self._log.versions(location)
+        first = self._first_at_or_after(location, versions, instant_ms)
+        if first == 0:
+            return StartPosition(BEFORE_ALL, is_complete=False)
+        return StartPosition(position_in(self._log, source, location, versions[first - 1]))
+
+    def _range(self, span: SourceSpan) -> VersionRange | None:
+        """Return a span of a table's versions; None for one with a position of a log."""
+        after, upto = span.after, span.upto
+        if isinstance(after, OffsetPosition) or isinstance(upto, OffsetPosition):
+            return None
+        return VersionRange(span.source, self.location(span.source), after, upto, span.columns)
+
+    def _keeps_columns(self, range_: VersionRange) -> bool:
+        if range_.is_empty or range_.after == BEFORE_ALL:
+            return True
+        after, upto = range_.after.version, range_.upto.version
+        return self._log.keeps_columns(range_.location, after, upto)
+
+    def _is_readable(self, range_: VersionRange) -> bool:
+        """Whether the first position of a range still is one of this table."""
+        known = range_.is_empty or range_.after == BEFORE_ALL
+        return known or self.is_readable(range_.name, range_.after)
+
+    def _first_at_or_after(self, location: str, versions: list[int], instant_ms: int) -> int:
+        """Return which of the versions is the first of that time, their number if none is."""
+        first, end = 0, len(versions)
+        while first < end:
+            probes = range(first, end, max(1, (end - first) // _PROBES))
+            times = self._log.commit_times(location, (versions[at] for at in probes))
+            late = [at for at in probes if times[versions[at]] >= instant_ms]
+            early = [at for at in probes if times[versions[at]] < instant_ms]
+            first = early[-1] + 1 if early else first
+            end = late[0] if late else end
+        return first
+
+    def _why_unreadable(self, range_: VersionRange) -> ChangeKind:
+        """Return GONE if its log was cleaned up so far, else REPLACED, by a namesake."""
+        versions = self._log.versions(range_.location)
+        cleaned = bool(versions) and range_.after.version < versions[0]
+        return ChangeKind.GONE if cleaned else ChangeKind.REPLACED
+
+    def _settled(
+        self, names: Iterable[TableName], logs: Collection[TableName]
+    ) -> dict[str, Position]:
+        versions = self._listed(names)
+        for _ in range(_ATTEMPTS):
+            ends = self._logs.ends(logs)
+            again = self._listed(names) if len(versions) + len(logs) > 1 else versions
+            if versions == again:
+                return self._positions(versions) | ends
+            versions = again
+        raise errors.BusySourcesError(
+            sources=", ".join(sorted(map(str, versions))),
+            attempts=_ATTEMPTS,
+            reason="they were only listed, so nothing in the query can help",
+        )
+
+    def _positions(self, versions: dict[TableName, int]) -> dict[str, Position]:
+        keys = {name: (self._detail(name).location, v) for name, v in versions.items()}
+        commits = self._log.commits(keys.values())
+        found: dict[str, Position] = {}
+        for name, key in keys.items():
+            if key not in commits:
+                raise errors.SourceNotFoundError(source=name, problem=_NOT_HELD.format(key[1]))
+            found[str(name)] = VersionedPosition(key[1], commits[key].identity)
+        return found
+
+    def _listed(self, names: Iterable[TableName]) -> dict[TableName, int]:
+        return {name: self._newest(name) for name in names}
+
+    def _newest(self, name: TableName) -> int:
+        newest = self._log.newest(self._detail(name).location)
+        if newest < 0:
+            raise errors.SourceNotFoundError(source=name, problem="its log is empty")
+        return newest
+
+    def _detail(self, name: TableName) -> TableDetail:
+        detail = self._details.of(name)
+        if isinstance(detail, NoTable):
+            problem = detail.problem or "there is no such table"
+            raise errors.SourceNotFoundError(source=name, problem=problem)
+        return detail
+
+
+def position_in(
+    log: TableLog, source: TableName | str, location: str, version: int
+) -> VersionedPosition:
+    """Return the position that a version of a table is, `BEFORE_ALL` before the first.
+
+    Args:
+        log: Reads logs.
+        source: The table, for the message.
+        location: Where it lives.
+        version: The version.
+
+    Raises:
+        SourceNotFoundError: The log no longer holds it.
+    """
+    if version < 0:
+        return BEFORE_ALL
+    commit = log.commit(location, version)
+    if commit is None:
+        raise errors.SourceNotFoundError(source=source, problem=_NOT_HELD.format(version))
+    return VersionedPosition(version, commit.identity)
+
+
+def _fixed_position(source: Source) -> Position:
+    if source.kind is SourceKind.UNVERSIONED:  # those of logs are looked up
+        return UnknownPosition()
+    return _definition(source.definition_text)
+
+
+def _definition(text: str) -> DefinitionPosition:
+    definition, _, types = text.partition(VIEW_TYPES)
+    return DefinitionPosition.of(definition, types)

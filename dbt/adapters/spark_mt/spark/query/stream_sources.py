@@ -1,0 +1,194 @@
+"""Stream sources by format: tables with versions, Kafka, files and generated rows.
+
+Queries over tables that Spark reads only as streams are analysed in sessions in which views replace
+these tables.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol
+
+from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.execution.table_format import VersionedTables
+from dbt.adapters.spark_mt.query.text import shape_of
+from dbt.adapters.spark_mt.spark.query import offsets, query_relations
+from dbt.adapters.spark_mt.spark.session.errors import suppress_spark_errors
+from dbt.adapters.spark_mt.spark.session.private_session import PrivateSessions
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from dbt.adapters.spark_mt.definition.columns import QueryContext
+    from dbt.adapters.spark_mt.definition.positions import ChangeKind, Position
+    from dbt.adapters.spark_mt.execution.ports import StartPosition
+    from dbt.adapters.spark_mt.spark.query.sources import SparkSourceReader
+
+
+class StreamSource(Protocol):
+    """One table of the catalog that can be read as a stream.
+
+    Frames belong to the session for which the source was opened, and come into a query through
+    `createOrReplaceTempView`.
+    """
+
+    def latest(self) -> Position:
+        """Return where the source ends now; unknown where only a checkpoint has it."""
+        ...
+
+    def earliest(self) -> Position:
+        """Return before the oldest that it still has."""
+        ...
+
+    def position_at(self, instant_ms: int) -> StartPosition:
+        """Return the position right before what came at or after an instant.
+
+        Args:
+            instant_ms: Milliseconds since the epoch, UTC.
+
+        Raises:
+            SourceWithoutTimeError: The format has no times.
+        """
+        ...
+
+    def stream(
+        self, after: Position | None = None, limits: Mapping[str, str] = query_relations.NO_LIMITS
+    ) -> DataFrame:
+        """Open it as a stream of what comes after a position; from its beginning for None.
+
+        Args:
+            after: The position.
+            limits: How much a batch takes at most; those of other formats have no effect.
+        """
+        ...
+
+    def batch(self, after: Position | None, upto: Position) -> DataFrame:
+        """Open what lies between two positions as rows at rest; from its beginning for None.
+
+        Raises:
+            SourceOnlyStreamsError: It has none.
+        """
+        ...
+
+    def position_of(self, offset: str) -> Position:
+        """Return what an entry in the offsets of a checkpoint, the source's own JSON, means."""
+        ...
+
+    def kind(self, after: Position | None, upto: Position) -> ChangeKind:
+        """Return what happened to its rows between two positions."""
+        ...
+
+    def changes_types(
+        self, after: Position, upto: Position, columns: Collection[str] | None
+    ) -> bool:
+        """Whether columns (None for all) have other types at one position than at another."""
+        ...
+
+    @property
+    def is_versioned(self) -> bool:
+        """Whether its positions are versions of a table."""
+        ...
+
+    def identity(self) -> str:
+        """Return the identity by which offsets name the table; empty where they do not."""
+        ...
+
+    def identity_in(self, offset: object) -> str | None:
+        """Return which table an entry in the offsets, as parsed JSON, names; empty for none.
+
+        Returns:
+            None for an entry that is not of such a source.
+        """
+        ...
+
+    def is_of(self, position: Position) -> bool:
+        """Whether a position is one of this very table, and not of one that had its place."""
+        ...
+
+
+class StreamableTables(VersionedTables["SparkSession", str], Protocol):
+    """Tables with versions that can be read as streams."""
+
+    def stream_source(
+        self, session: SparkSession, name: TableName, reader: SparkSourceReader
+    ) -> StreamSource:
+        """Open a table as a source of streams, whose frames belong to the session."""
+        ...
+
+
+def stream_source(
+    private: SparkSession,
+    name: TableName,
+    format_: str,
+    reader: SparkSourceReader,
+    tables: StreamableTables,
+) -> StreamSource | None:
+    """Open a table of the catalog as a source of streams.
+
+    Args:
+        private: A session of the caller's own, to which the frames will belong.
+        name: The table's full name.
+        format_: Its provider, lower case.
+        reader: Reads positions of tables.
+        tables: Opens tables with versions.
+
+    Returns:
+        None where tables of this format cannot be read as streams.
+    """
+    if format_ == tables.format.name:
+        return tables.stream_source(private, name, reader)
+    if format_ == offsets.KAFKA:
+        return offsets.KafkaSource(private, name)
+    if format_ in offsets.FILE_FORMATS:
+        return offsets.FilesSource(private, name, format_)
+    return offsets.RateSource(private, name, format_) if format_ in offsets.RATE_FORMATS else None
+
+
+_VIEW = "__materialized_table_stand_in_"
+
+
+def stand_ins_of(views: Mapping[TableName, tuple[str, str]]) -> query_relations.StandIns:
+    """Return what stands for tables that Spark reads in no query, of their formats and views."""
+    return query_relations.StandIns(
+        tuple(
+            query_relations.StandIn(name, view, only_streams=format_ == offsets.KAFKA)
+            for name, (format_, view) in views.items()
+            if format_ == offsets.KAFKA or format_ in offsets.RATE_FORMATS
+        )
+    )
+
+
+@contextmanager
+def standing_in(
+    spark: SparkSession, query: str, context: QueryContext
+) -> Iterator[tuple[SparkSession, query_relations.StandIns]]:
+    """Open a session in which views stand for the tables of a query that Spark cannot read.
+
+    The session knows no temporary object of the user's. Nothing is read: no broker is asked.
+
+    Yields:
+        The session, and the views; none where the query reads no such table.
+    """
+    formats = _formats(spark, query, context)
+    views = {name: (each, f"{_VIEW}{n}") for n, (name, each) in enumerate(formats.items())}
+    with PrivateSessions(spark).open(context) as session:
+        found = stand_ins_of(views)
+        for each in found.views:
+            if each.only_streams:
+                frame = offsets.KafkaSource(session.spark, each.name).stream()
+            else:
+                frame = offsets.RateSource(session.spark, each.name, formats[each.name]).stream()
+            frame.createOrReplaceTempView(each.view)
+        yield session.spark, found
+
+
+def _formats(spark: SparkSession, query: str, context: QueryContext) -> dict[TableName, str]:
+    """Return the formats of the tables that a query names, as far as the catalog has them."""
+    names = {query_relations.full_name(ref, context) for ref in shape_of(query).relations}
+    with suppress_spark_errors():
+        return query_relations.providers_of(
+            spark, [TableName.of(*n) for n in sorted(names) if len(n) == 3]
+        )
+    return {}

@@ -1,0 +1,1 @@
+"""Tables of the system: registry, log of refreshes, leases."""

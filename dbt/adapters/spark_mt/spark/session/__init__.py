@@ -1,0 +1,1 @@
+"""Use of a Spark session: errors, confs, files, types."""

@@ -1,0 +1,132 @@
+"""Results of queries that a session keeps, so that several statements use them.
+
+Spark computes each of them once, and the executors hold it until the block ends. It is a local
+checkpoint, so that no change of a table makes it stale. The checkpoint is cached as well: Spark
+knows the size of a cached relation, and broadcasts a small one to a large table instead of
+shuffling the large table.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_error, unlogged
+from dbt.adapters.spark_mt.spark.session.private_session import is_connect, set_for_now
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pyspark.sql import DataFrame, Row, SparkSession
+
+
+MOST_BROADCAST = 1_000_000
+"""Up to how many rows of the source of a MERGE are broadcast."""
+_BROADCAST_BYTES = 20 * 1024 * 1024
+_ADAPTIVE = "spark.sql.adaptive.enabled"
+_THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
+_DEFAULT_THRESHOLD = "10485760b"
+_VIEW = "__materialized_table_kept_"
+_ANY_NUMBER = 100_000
+"""Of partitions: COALESCE to so many merges none, and its result has no known order. Spark keeps
+the order of a checkpoint's plan in attributes that the checkpoint need not have, as those of a sort
+aggregate, a merge join or a window, and then a query over the cached rows fails."""
+_NUMBERS = count()
+"""Of names: a write keeps rows of its own in the session whose kept rows it reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A result that is kept.
+
+    Args:
+        view: The name of a temporary view of its rows.
+        rows: How many it has.
+        measures: The values of the aggregates that were asked for; None over no row.
+    """
+
+    view: str
+    rows: int
+    measures: tuple[Any, ...] = ()
+
+
+class KeptRows:
+    """Temporary views of one session, each of a result that was computed once.
+
+    Args:
+        spark: A private session.
+    """
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+        self._cached: list[DataFrame] = []
+        self._held: list[Any] = []
+        if spark.conf.get(_THRESHOLD) == _DEFAULT_THRESHOLD:
+            spark.conf.set(_THRESHOLD, str(_BROADCAST_BYTES))
+
+    def keep_first(self, queries: Sequence[str], *measures: str) -> Kept:
+        """Keep the rows of the first query that Spark does not refuse."""
+        *others, last = queries
+        for query in others:
+            try:
+                with unlogged():
+                    return self.keep(query, *measures)
+            except Exception as error:  # noqa: PERF203 - of two queries
+                if not is_spark_error(error) or failure_of(error).is_cancelled:
+                    raise
+        return self.keep(last, *measures)
+
+    def keep(self, query: str, *measures: str) -> Kept:
+        """Compute a query and some aggregates over its rows."""
+        frame = self._checkpoint(query)
+        self._cached.append(frame.persist())
+        rows, *values = self._measured(frame, "count(*)", *measures)
+        return Kept(self._view(frame), rows, tuple(values))
+
+    def keep_source(self, query: str, *measures: str) -> Kept:
+        """Compute the source of a MERGE, which may not be cached, and aggregates over its rows."""
+        frame = self._checkpoint(query)
+        rows, *values = self._measured(frame, "count(*)", *measures)
+        view = self._view(frame.hint("broadcast") if rows <= MOST_BROADCAST else frame)
+        return Kept(view, rows, tuple(values))
+
+    def release(self) -> None:
+        """Free what the executors hold; over Connect the server does it with the frame."""
+        while self._cached:
+            self._cached.pop().unpersist()
+        while self._held:
+            self._held.pop().unpersist(False)  # noqa: FBT003 - of the JVM: do not wait
+
+    def _checkpoint(self, query: str) -> DataFrame:
+        """Return the rows of a query, which the first job that reads all of them computes."""
+        frame: Any = self._spark.sql(query).coalesce(_ANY_NUMBER).localCheckpoint(eager=False)
+        if is_connect(self._spark):
+            # PySpark 4.2 assigns it to the active session, whatever session computes it; the
+            # server knows it in this session only, and frees it with the relation.
+            frame._session = frame._plan._spark_session = self._spark  # noqa: SLF001 - no public way
+        else:
+            self._held.append(frame._jdf.logicalPlan().rdd())  # noqa: SLF001 - no public way
+        found: DataFrame = frame
+        return found
+
+    def _measured(self, frame: DataFrame, *measures: str) -> Row:
+        """Return aggregates over all rows, in one job instead of one for each stage."""
+        with set_for_now(self._spark, {_ADAPTIVE: "false"}):
+            return frame.selectExpr(*measures).collect()[0]
+
+    def _view(self, frame: DataFrame) -> str:
+        name = f"{_VIEW}{next(_NUMBERS)}"
+        frame.createOrReplaceTempView(name)
+        return name
+
+
+@contextmanager
+def kept_rows(spark: SparkSession) -> Iterator[KeptRows]:
+    """Keep results while the block runs."""
+    kept = KeptRows(spark)
+    try:
+        yield kept
+    finally:
+        kept.release()

@@ -1,0 +1,385 @@
+"""Change of a query's result between two states of its sources, as rows of the table.
+
+The rules of `query.differential` say how it follows from the changes of the sources. These are
+computed once, and so is the change of the result where it has rows to remove. Rows that are removed
+and added again cancel out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.columns import Column, quote
+from dbt.adapters.spark_mt.execution.table_format import is_comparable
+from dbt.adapters.spark_mt.query import differential
+from dbt.adapters.spark_mt.query.bags import BagColumn, signed_query, weighted_query
+from dbt.adapters.spark_mt.query.operator_sql import render_query
+from dbt.adapters.spark_mt.query.operators import scans
+from dbt.adapters.spark_mt.query.partial_sums import summable_types
+from dbt.adapters.spark_mt.query.types import castable_ddl, parse_type, unbounded_type
+from dbt.adapters.spark_mt.resolution import columns as table_columns
+from dbt.adapters.spark_mt.spark.query.query_relations import analysed, has_rows
+from dbt.adapters.spark_mt.spark.query.query_rows import raise_if_unfit
+from dbt.adapters.spark_mt.spark.session.input_size import sizes_of, total_of
+from dbt.adapters.spark_mt.spark.session.types import columns_of, ddl_type
+from dbt.adapters.spark_mt.spark.tables.stored_sums import SumsTables
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import SparkSession
+    from pyspark.sql.types import StructField
+
+    from dbt.adapters.spark_mt.definition.columns import PrimaryKey
+    from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition, StoredDefinition
+    from dbt.adapters.spark_mt.execution.table_format import VersionRange
+    from dbt.adapters.spark_mt.planning.steps import ApplyChanges
+    from dbt.adapters.spark_mt.query.operators import Tree
+    from dbt.adapters.spark_mt.query.partial_sums import PartialSums
+    from dbt.adapters.spark_mt.spark.catalog.table_details import SparkTables, TableDetails
+    from dbt.adapters.spark_mt.spark.query.query_rows import QueryRows
+    from dbt.adapters.spark_mt.spark.session.kept_rows import Kept, KeptRows
+    from dbt.adapters.spark_mt.spark.session.private_session import PrivateSession
+    from dbt.adapters.spark_mt.spark.tables.stored_sums import StoredSums
+
+
+SMALLEST_RATIO = 20
+"""How many times as large as a table its sources must be for partial sums to pay."""
+_WEIGHT = "__materialized_table_weight"
+_WEIGHTS = (f"max({_WEIGHT})", f"min({_WEIGHT})")
+
+
+@dataclass(frozen=True, slots=True)
+class TableChange:
+    """What changes in the rows of a table.
+
+    Args:
+        added: A query for the rows to add; empty for none.
+        removed: A query for the rows to remove; empty for none.
+        unique_by: Columns of the table whose values differ in all of its rows; none if none are
+            known.
+        keys: A query for the values of `unique_by` whose rows are replaced by `added`; empty where
+            the change is not known by key.
+    """
+
+    added: str = ""
+    removed: str = ""
+    unique_by: tuple[str, ...] = ()
+    keys: str = ""
+
+    def keeps_key(self, key: PrimaryKey | None) -> bool:
+        """Whether no two rows can get the same key by it."""
+        if key is None:
+            return True
+        there = {column.lower() for column in key.columns}
+        return bool(self.unique_by) and {column.lower() for column in self.unique_by} <= there
+
+
+class ResultChanges:
+    """Changes of results, derived from changes of sources.
+
+    Args:
+        tables: Reads the changes of sources.
+        rows: Returns which versions a refresh reads.
+        details: Reads what the catalog has of tables with partial sums.
+    """
+
+    def __init__(self, tables: SparkTables, rows: QueryRows, details: TableDetails) -> None:
+        self._tables = tables
+        self._rows = rows
+        self._sums = SumsTables(tables, details)
+        self._paying: dict[tuple[str, int], bool] = {}
+
+    def of(self, session: PrivateSession, step: ApplyChanges, kept: KeptRows) -> TableChange:
+        """Return what a refresh changes in the rows of a table.
+
+        The stored partial sums of the table, if it has any, are changed before.
+
+        Args:
+            session: A private session in the context of the query.
+            step: The refresh.
+            kept: Keeps rows for as long as the change is used.
+
+        Raises:
+            ChangeNotSupported: There is no rule for the query, rows cannot be compared, or the
+                first rows of a sorted result need rows that are not stored.
+            CommitConflictError: Another refresh changed the partial sums first.
+            RowsNotThereError: The partial sums are not those of the groups.
+        """
+        spark, definition, tree = session.spark, step.definition, step.run.tree
+        if tree is None:
+            raise ValueError(step)
+        states = self._states(spark, step, tree, kept)
+        if not any(state.added or state.removed for state in states.values()):
+            self._sums.move(session, step)
+            return TableChange()
+        resolved = definition.resolved
+        types = summable_types(
+            (c.type for c in table_columns.stored_columns(resolved)), resolved.context
+        )
+        found = differential.result_change(tree, states, self._own_rows(step), types)
+        by_sums = self._by_sums(session, step, states, kept, needs_sums="K" in found.rules)
+        found = _shared_once(by_sums or found, kept)
+        if found.unknown and has_rows(spark, found.unknown):
+            problem = "rows left the first ones, and rows that are not stored may follow them"
+            raise differential.ChangeNotSupported(
+                differential.NotIncremental("TOP_ROWS_LEFT", problem)
+            )
+        _raise_if_unfit(definition, columns_of(analysed(spark, found.added).schema))
+        added = table_columns.content_query(resolved, found.added)
+        unique_by = _of_table(resolved, found.unique_by)
+        removed = table_columns.content_query(resolved, found.removed) if found.removed else ""
+        if found.keys:
+            change = TableChange(added, removed, unique_by, _keys(resolved, found))
+            return change if has_rows(spark, change.keys) else TableChange()
+        if not removed:
+            return TableChange(added, unique_by=unique_by)
+        return _netted(resolved.columns, added, removed, unique_by, kept)
+
+    def _by_sums(
+        self,
+        session: PrivateSession,
+        step: ApplyChanges,
+        states: Mapping[str, differential.RelationStates],
+        kept: KeptRows,
+        *,
+        needs_sums: bool,
+    ) -> differential.ResultChange | None:
+        """Return the change of a result by its partial sums, which are changed by this.
+
+        Sums that are there follow every change, also one for which the table shows enough.
+
+        Returns:
+            None where sums would not be exact, or where there are none that would pay.
+        """
+        sums = differential.added_sums(step.run.tree, states) if step.run.tree is not None else None
+        if sums is None:
+            return None
+        stored = self._sums.find(session.spark, step, sums)
+        if stored is not None and stored.reflect(dict(step.since)):
+            return self._summed(session, step, sums, states, stored, kept)
+        if stored is None or not stored.reflect(step.run.positions):
+            pays = needs_sums and self._pay(session.spark, step, states)
+            stored = self._sums.build(session, step, sums, states) if pays else None
+        if stored is None:
+            return None
+        query = render_query(sums.over(stored.table.name), {0: stored.rows})
+        own = f"SELECT * FROM {self._own_rows(step)}"
+        return differential.ResultChange(query, own, ("D3",), ())
+
+    def _pay(
+        self,
+        spark: SparkSession,
+        step: ApplyChanges,
+        states: Mapping[str, differential.RelationStates],
+    ) -> bool:
+        """Whether partial sums cost less than reading the sources of the touched groups.
+
+        It is decided once for a definition, so that the sums are not built again and again.
+        """
+        key = (step.definition.table_id, step.definition.generation)
+        if key not in self._paying:
+            own = self._own_rows(step)
+            relations = (own, *(state.after for state in states.values()))
+            self._paying[key] = sums_pay(*sizes_of(spark, relations))
+        return self._paying[key]
+
+    def _summed(
+        self,
+        session: PrivateSession,
+        step: ApplyChanges,
+        sums: PartialSums,
+        states: Mapping[str, differential.RelationStates],
+        stored: StoredSums,
+        kept: KeptRows,
+    ) -> differential.ResultChange:
+        """Apply the change of the sources to the sums, and return what follows for the result."""
+        types = [stored.types[column] for column in sums.sums.columns]
+        found = differential.result_change(sums.sums, states, stored.rows, types)
+        found = _shared_once(found, kept)
+        rows = kept.keep(found.added)
+        added = f"SELECT * FROM {rows.view}"
+        if not found.keys:
+            columns = [Column(name, stored.types[name]) for name in sums.sums.columns]
+            change = _netted(columns, added, found.removed, (), kept)
+            self._sums.apply(session, step, stored, change.added, removed=change.removed)
+        else:
+            self._sums.apply(session, step, stored, added, keys=found.keys)
+        tree = sums.over(stored.table.name)
+        gained, lost = (render_query(tree, {0: text}) for text in (rows.view, f"({found.removed})"))
+        shown = sums.shown_keys
+        if not shown or not found.keys:
+            return differential.ResultChange(gained, lost, ("D3",), ())
+        pairs = zip(sums.keys, shown, strict=True)
+        listed = ", ".join(f"{quote(key)} AS {quote(name)}" for key, name in pairs)
+        return differential.ResultChange(
+            gained, lost, ("D3",), shown, f"SELECT {listed} FROM ({found.keys})"
+        )
+
+    def _states(
+        self, spark: SparkSession, step: ApplyChanges, tree: Tree, kept: KeptRows
+    ) -> dict[str, differential.RelationStates]:
+        """Return what each table of the query was and is; its changes are computed once."""
+        ranges = {str(r.name).lower(): r for r in self._rows.ranges(step.run, step.since)}
+        states = {}
+        for relation in dict.fromkeys(scan.relation for scan in scans(tree.root)):
+            range_ = ranges.get(str(relation).lower())
+            fixed = differential.RelationStates(
+                relation.sql, relation.sql
+            )  # read at versions of the query only
+            states[str(relation)] = self._state(spark, range_, kept) if range_ else fixed
+        return states
+
+    def _state(
+        self, spark: SparkSession, range_: VersionRange, kept: KeptRows
+    ) -> differential.RelationStates:
+        as_of = partial(self._tables.as_of, range_.name)
+        now = as_of(range_.upto.version)
+        if range_.is_empty:
+            return differential.RelationStates(now, now)
+        reader = self._tables.changes(spark)
+        found = kept.keep_first(reader.weighted(range_, _WEIGHT), *_WEIGHTS)
+        if not found.rows:
+            return differential.RelationStates(now, now)
+        *columns, _ = spark.table(found.view).schema
+        bags = _bags(found, ", ".join(quote(field.name) for field in columns))
+        before, after = range_.after.version, range_.upto.version
+        if self._tables.log.keeps_columns(range_.location, before, after):
+            return differential.RelationStates(as_of(before), now, *bags)
+        return differential.RelationStates(_before(as_of(before), range_, columns), now, *bags)
+
+    def _own_rows(self, step: ApplyChanges) -> str:
+        """Return the rows of the table as a relation with the columns of the query."""
+        resolved = step.definition.resolved
+        columns = ", ".join(
+            f"{quote(column.name)} AS {quote(name)}"
+            for name, column in zip(
+                resolved.query_columns, table_columns.stored_columns(resolved), strict=True
+            )
+        )
+        rows = self._tables.as_of(step.definition.name, step.version)
+        return f"(SELECT {columns} FROM {rows})"
+
+
+def sums_pay(own: float | None, *sources: float | None) -> bool:
+    """Whether partial sums of a table pay, by the sizes of its files and of those of its sources.
+
+    They do not where a size is unknown: to build them costs as much as computing the query.
+    """
+    total = total_of(sources)
+    return own is not None and total is not None and total >= SMALLEST_RATIO * own
+
+
+def _shared_once(found: differential.ResultChange, kept: KeptRows) -> differential.ResultChange:
+    """Compute the relations that the queries of a change share, each once."""
+    queries = (found.added, found.removed, found.keys, found.unknown)
+    names: dict[str, str] = {}
+    for name, query in found.used(*queries):
+        names[name] = kept.keep(_reading(query, names)).view
+    added, removed, keys, unknown = (_reading(query, names) for query in queries)
+    return replace(found, added=added, removed=removed, keys=keys, unknown=unknown, shared=())
+
+
+def _reading(query: str, names: Mapping[str, str]) -> str:
+    """Return a query over other relations."""
+    for name, view in names.items():
+        query = query.replace(quote(name), quote(view))
+    return query
+
+
+def _bags(weighted: Kept, columns: str) -> tuple[str, str]:
+    """Return the added and the removed rows of a weighted relation, empty where there are none."""
+    most, least = weighted.measures
+    return _bag(weighted.view, columns, 1, most), _bag(weighted.view, columns, -1, -least)
+
+
+def _bag(view: str, columns: str, sign: int, most: int) -> str:
+    """Return the rows whose weight has a sign, each as often as the weight says."""
+    if most < 1:
+        return ""
+    return f"({signed_query(columns, view, _WEIGHT, sign, repeats=most > 1)})"
+
+
+def _before(rows: str, range_: VersionRange, after: Sequence[StructField]) -> str:
+    """Return the earlier state of a table, in the columns of the later one.
+
+    The columns that are read have the same types in both. The others are NULL.
+
+    Args:
+        rows: What a query reads for the earlier state.
+        range_: The table.
+        after: The columns of its later state.
+    """
+    read = range_.columns
+    columns = ", ".join(
+        quote(f.name)
+        if read is None or f.name.lower() in read
+        else f"CAST(NULL AS {ddl_type(f.dataType)}) AS {quote(f.name)}"
+        for f in after
+    )
+    return f"(SELECT {columns} FROM {rows})"
+
+
+def _raise_if_unfit(definition: StoredDefinition, columns: Sequence[Column]) -> None:
+    """Refuse a change whose columns are not those of the table; the write checks lengths of texts.
+
+    Operators of a change, such as the union with own rows, have STRING for CHAR and VARCHAR.
+    """
+    resolved = replace(definition.resolved, columns=_unbounded(definition.resolved.columns))
+    raise_if_unfit(replace(definition, resolved=resolved), _unbounded(columns))
+
+
+def _unbounded(columns: Sequence[Column]) -> tuple[Column, ...]:
+    return tuple(replace(column, type=unbounded_type(column.type)) for column in columns)
+
+
+def _of_table(definition: ResolvedDefinition, columns: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the table's names of columns of the query."""
+    names = table_columns.Names.of(definition.context)
+    places = {
+        names.fold(definition.query_columns[place]): column.name
+        for place, column in zip(
+            table_columns.query_positions(definition), definition.columns, strict=True
+        )
+    }
+    return tuple(places[names.fold(column)] for column in columns)
+
+
+def _keys(definition: ResolvedDefinition, found: differential.ResultChange) -> str:
+    """Return the touched keys with the names and types of the columns of the table."""
+    types = {c.name: castable_ddl(parse_type(c.type)) for c in definition.columns}
+    pairs = zip(found.unique_by, _of_table(definition, found.unique_by), strict=True)
+    listed = ", ".join(f"CAST({quote(c)} AS {types[own]}) AS {quote(own)}" for c, own in pairs)
+    return f"SELECT {listed} FROM (\n{found.keys}\n)"
+
+
+def _netted(
+    columns: Sequence[Column],
+    added: str,
+    removed: str,
+    unique_by: tuple[str, ...],
+    kept: KeptRows,
+) -> TableChange:
+    """Return the change without rows that are removed and added again.
+
+    Raises:
+        ChangeNotSupported: Rows cannot be compared.
+    """
+    if bad := [c for c in columns if not is_comparable(c.type)]:
+        problem = f"values of type {bad[0].type} cannot be compared, those of column {bad[0].name}"
+        raise differential.ChangeNotSupported(
+            differential.NotIncremental("INCOMPARABLE_TYPE", problem, "")
+        )
+    listed = ", ".join(quote(column.name) for column in columns)
+    rows = (
+        f"SELECT {listed}, 1L AS {_WEIGHT} FROM (\n{added}\n)\nUNION ALL\n"
+        f"SELECT {listed}, -1L AS {_WEIGHT} FROM (\n{removed}\n)"
+    )
+    compared = tuple(BagColumn.of(quote(column.name), column.type) for column in columns)
+    found = kept.keep(weighted_query(compared, rows, _WEIGHT), *_WEIGHTS)
+    if not found.rows:
+        return TableChange()
+    gained, lost = (f"SELECT * FROM {bag}" if bag else "" for bag in _bags(found, listed))
+    return TableChange(gained, lost, unique_by)
