@@ -18,6 +18,7 @@ from tools.structure import (
     PACKAGE,
     ROOT,
     Import,
+    Module,
     When,
     cycles,
     longest_chain,
@@ -44,7 +45,6 @@ LONGEST_CHAIN = 13
 _ENGINE = {
     *("definition", "query", "resolution", "strategies", "changes", "planning", "execution"),
 }
-_SPARK = {"spark", "spark.delta", "spark.streams"}
 EDGES: dict[str, set[str]] = {
     "__init__": {"definition", "plugin"},
     "__version__": set(),
@@ -58,7 +58,9 @@ EDGES: dict[str, set[str]] = {
         "query",
         "relation",
         "resolution",
-        "spark",
+        "spark.formats",
+        "spark.launch",
+        "spark.session",
         "statements",
     },
     "api": {
@@ -70,6 +72,9 @@ EDGES: dict[str, set[str]] = {
         "query",
         "resolution",
         "spark",
+        "spark.launch",
+        "spark.registry",
+        "spark.session",
         "statements",
         "strategies",
     },
@@ -82,11 +87,12 @@ EDGES: dict[str, set[str]] = {
         "execution",
         "manager",
         "resolution",
-        "spark",
+        "spark.launch",
+        "spark.session",
         "statements",
     },
-    "client": {"__version__", "definition", "execution", "spark"},
-    "connections": {"adapter", "client", "definition", "handle", "spark"},
+    "client": {"__version__", "definition", "execution", "spark.launch"},
+    "connections": {"adapter", "client", "definition", "handle", "spark.launch", "spark.session"},
     "definition": set(),
     "execution": {
         "changes",
@@ -97,7 +103,15 @@ EDGES: dict[str, set[str]] = {
         "statements",
         "strategies",
     },
-    "handle": {"api", "client", "definition", "execution", "spark", "statements"},
+    "handle": {
+        "api",
+        "client",
+        "definition",
+        "execution",
+        "spark.launch",
+        "spark.session",
+        "statements",
+    },
     "hosting": {"definition", "execution", "planning", "resolution", "strategies"},
     "impl": {
         "__version__",
@@ -107,8 +121,8 @@ EDGES: dict[str, set[str]] = {
         "definition",
         "handle",
         "relation",
-        "spark",
         "spark.delta",
+        "spark.formats",
         "statements",
     },
     "integrations": {"client", "definition", "planning", "resolution", "scheduler"},
@@ -123,10 +137,20 @@ EDGES: dict[str, set[str]] = {
         "resolution",
         "scheduler",
         "spark",
+        "spark.launch",
+        "spark.query",
+        "spark.session",
         "statements",
         "strategies",
     },
-    "manager.http": {"definition", "execution", "manager", "spark", "statements"},
+    "manager.http": {
+        "definition",
+        "execution",
+        "manager",
+        "spark.launch",
+        "spark.session",
+        "statements",
+    },
     "planning": {"changes", "definition", "query", "resolution", "strategies"},
     "plugin": {"connections", "definition", "impl"},
     "query": {"definition"},
@@ -136,20 +160,76 @@ EDGES: dict[str, set[str]] = {
     "spark": {
         "definition",
         "execution",
+        "resolution",
+        "spark.catalog",
+        "spark.delta",
+        "spark.query",
+        "spark.registry",
+        "spark.session",
+        "spark.streams",
+        "spark.tables",
+    },
+    "spark.catalog": {
+        "definition",
+        "execution",
+        "planning",
+        "query",
+        "spark.formats",
+        "spark.session",
+    },
+    "spark.delta": {
+        "definition",
+        "execution",
+        "planning",
+        "query",
+        "spark.catalog",
+        "spark.formats",
+        "spark.query",
+        "spark.session",
+    },
+    "spark.formats": {"definition"},
+    "spark.launch": {"definition", "spark.delta", "spark.formats", "spark.session"},
+    "spark.query": {
+        "definition",
+        "execution",
         "planning",
         "query",
         "resolution",
-        "spark.delta",
-        "spark.streams",
+        "spark.catalog",
+        "spark.formats",
+        "spark.session",
     },
-    "spark.delta": {"definition", "execution", "planning", "query", "spark"},
+    "spark.registry": {
+        "definition",
+        "execution",
+        "planning",
+        "spark.catalog",
+        "spark.formats",
+        "spark.session",
+    },
+    "spark.session": {"definition", "execution", "query", "spark.formats"},
     "spark.streams": {
         "definition",
         "execution",
         "planning",
         "query",
         "resolution",
-        "spark",
+        "spark.catalog",
+        "spark.query",
+        "spark.session",
+    },
+    "spark.tables": {
+        "definition",
+        "execution",
+        "planning",
+        "query",
+        "resolution",
+        "spark.catalog",
+        "spark.formats",
+        "spark.query",
+        "spark.registry",
+        "spark.session",
+        "spark.streams",
     },
     "statements": {"definition"},
     "strategies": {"definition", "query", "resolution"},
@@ -157,8 +237,6 @@ EDGES: dict[str, set[str]] = {
 """Which package may import which, type-only imports included; a module of the root is a package."""
 
 PARTS = {
-    "spark.delta": "spark",
-    "spark.streams": "spark",
     "manager.http": "manager",
     **dict.fromkeys(("__init__", "adapter", "connections", "handle", "impl", "plugin"), "dbt"),
     "relation": "dbt",
@@ -232,6 +310,8 @@ TESTED_BY = {
     "spark.catalog.commit": "functional/engine/test_failures.py",
     "spark.delta.small_tables": "functional/engine/test_small_tables.py",
     "spark.session.driver_files": "functional/engine/test_driver_files.py",
+    "spark.catalog.objects": "functional/engine/test_analyzer.py",
+    "spark.catalog.source_options": "functional/streams/test_sources.py",
     "spark.environment": "functional/engine/test_behaviour.py",
     "spark.formats.installed": "unit/spark/registry/test_system_table.py",
     "spark.tables.observer": "functional/engine/test_behaviour.py",
@@ -306,9 +386,19 @@ def is_dbt(found: Import) -> bool:
     return (top == "dbt" and not ours(found.target)) or top.startswith("dbt_")
 
 
+def of_a_format(module: Module) -> bool:
+    """Whether a module is that of one table format: its names, or its part of the port."""
+    return module.package == "spark.delta" or module.inner == "spark.formats.delta"
+
+
 def place(found: Import) -> str:
     """The package of the module that imports."""
     return FOUND.place(found.module)
+
+
+def is_of_spark(found: Import) -> bool:
+    """Whether the module that imports is one of the rooms of `spark/`."""
+    return place(found).split(".")[0] == "spark"
 
 
 def test_there_is_something_to_check():
@@ -373,7 +463,9 @@ def test_pyspark_stays_in_its_packages():
     engine = [
         found
         for found in IMPORTS
-        if is_pyspark(found) and found.when is not When.TYPES and place(found) not in _SPARK
+        if is_pyspark(found)
+        and found.when is not When.TYPES
+        and place(found).split(".")[0] != "spark"
     ]
     assert [str(found) for found in engine if place(found) in _ENGINE] == []
     assert [str(found) for found in engine if found.when is When.LOADED] == []
@@ -426,8 +518,8 @@ def test_a_file_of_unit_tests_is_named_after_its_module():
 
 def test_the_longest_name_of_a_module_counts():
     modules = {file.path: file.module for file in UNIT_TESTS}
-    assert modules["spark/test_session.py"] == "spark.launch.session"
-    assert modules["spark/test_session_confs.py"] == "spark.launch.session"
+    assert modules["spark/launch/test_session.py"] == "spark.launch.session"
+    assert modules["spark/launch/test_session_confs.py"] == "spark.launch.session"
     assert modules["manager/http/test_pages_tables_advice.py"] == "manager.http.pages_tables"
 
 
@@ -461,26 +553,25 @@ def test_the_table_format_is_named_in_its_package_alone():
     named = {
         name
         for name, module in MODULES.items()
-        if module.package != "spark.delta" and any(map(FORMAT_WORDS.search, strings(module.path)))
+        if not of_a_format(module) and any(map(FORMAT_WORDS.search, strings(module.path)))
     }
     assert named == set(NAMES_A_FORMAT)
 
 
 def test_one_module_chooses_the_implementation_of_the_table_format():
     """All others ask the names of the installed formats, the checks of releases, and the port."""
-    package = f"{PACKAGE}.spark.delta"
     implementation = {m.name for m in MODULES.values() if m.package == "spark.delta"}
     choosing = {
         found.module.removeprefix(f"{PACKAGE}.")
         for found in IMPORTS
-        if found.target in implementation - {f"{package}.format", f"{package}.releases"}
+        if found.target in implementation - {f"{PACKAGE}.spark.delta.releases"}
         and found.module not in implementation
     }
     assert choosing == {"spark.environment"}
     naming = {
         found.module.removeprefix(f"{PACKAGE}.")
         for found in IMPORTS
-        if found.target == f"{package}.format"
+        if found.target == f"{PACKAGE}.spark.formats.delta"
         and found.name == "FORMAT"
         and found.module not in implementation
     }
@@ -514,7 +605,7 @@ def test_a_format_alone_counts_versions():
     counting = {
         name
         for name, module in MODULES.items()
-        if module.package != "spark.delta" and counts_versions(module.path)
+        if not of_a_format(module) and counts_versions(module.path)
     }
     assert counting == set(COUNTS_VERSIONS)
 

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+
+Parts = tuple[str, ...]
+"""Parts of a dotted name, the outermost first."""
+_PART = re.compile(r"`(?P<quoted>(?:[^`]|``)*)`|(?P<plain>[^`.]+)")
 
 
 def quote(part: str) -> str:
     """Return `part` as a Spark identifier in backticks."""
     return "`" + part.replace("`", "``") + "`"
+
+
+def parts_of(name: str) -> Parts:
+    """Split a dotted name as Spark prints it, with backticks only where they are needed."""
+    return tuple(
+        match["plain"] if match["plain"] is not None else match["quoted"].replace("``", "`")
+        for match in _PART.finditer(name)
+    )
 
 
 def quote_text(text: str) -> str:

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_mt.spark.query.plan import PlanRelation, parts_of, read_plan
+from dbt.adapters.spark_mt.definition.columns import parts_of
+from dbt.adapters.spark_mt.spark.query.plan import PlanRelation, read_plan
 
 _HEAD = "== Parsed Logical Plan ==\n'CreateView q\n\n== Analyzed Logical Plan ==\n"
 _TAIL = "\n\n== Optimized Logical Plan ==\n   +- SubqueryAlias c.s.not_this\n"

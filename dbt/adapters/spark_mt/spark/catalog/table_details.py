@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dbt.adapters.spark_mt.execution.table_format import TableDescription
 from dbt.adapters.spark_mt.query.analyzer import SourceKind
+from dbt.adapters.spark_mt.spark.catalog.objects import describe_function, describe_view
 from dbt.adapters.spark_mt.spark.formats.delta import has_own_catalog
 from dbt.adapters.spark_mt.spark.formats.installed import FORMATS
-from dbt.adapters.spark_mt.spark.query.query_relations import describe_function, describe_view
 from dbt.adapters.spark_mt.spark.session import errors as spark_errors
 from dbt.adapters.spark_mt.spark.session.private_session import is_connect
 

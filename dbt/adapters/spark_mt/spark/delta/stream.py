@@ -10,8 +10,8 @@ from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, VersionedPosi
 from dbt.adapters.spark_mt.execution.errors import OffsetInsideCommitError
 from dbt.adapters.spark_mt.execution.ports import SourceSpan
 from dbt.adapters.spark_mt.execution.table_format import VersionRange
+from dbt.adapters.spark_mt.spark.catalog.source_options import NO_LIMITS
 from dbt.adapters.spark_mt.spark.delta.changes import RangeReader
-from dbt.adapters.spark_mt.spark.query.query_relations import NO_LIMITS
 from dbt.adapters.spark_mt.spark.query.sources import position_in
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.columns import SourceColumns, TableName, quote
+from dbt.adapters.spark_mt.definition.columns import SourceColumns, TableName, parts_of, quote
 from dbt.adapters.spark_mt.query import analyzer
 from dbt.adapters.spark_mt.query.function_use import functions_of
 from dbt.adapters.spark_mt.query.functions import RANDOM
@@ -23,6 +23,7 @@ from dbt.adapters.spark_mt.query.operator_builder import operator_tree, relation
 from dbt.adapters.spark_mt.query.text import naming_variables, without_lookups
 from dbt.adapters.spark_mt.resolution import source_columns
 from dbt.adapters.spark_mt.resolution.columns import Names
+from dbt.adapters.spark_mt.spark.catalog import objects
 from dbt.adapters.spark_mt.spark.formats.installed import FORMATS
 from dbt.adapters.spark_mt.spark.query import query_relations
 from dbt.adapters.spark_mt.spark.query.binding import (
@@ -30,7 +31,6 @@ from dbt.adapters.spark_mt.spark.query.binding import (
     direct_relations,
     refused_columns,
 )
-from dbt.adapters.spark_mt.spark.query.plan import parts_of
 from dbt.adapters.spark_mt.spark.query.stream_sources import standing_in
 from dbt.adapters.spark_mt.spark.session import errors as spark_errors
 from dbt.adapters.spark_mt.spark.session.private_session import context_of
@@ -44,8 +44,9 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.definition.columns import Column, QueryContext
     from dbt.adapters.spark_mt.query.function_use import FunctionUse
+    from dbt.adapters.spark_mt.spark.catalog.objects import FunctionDefinition
     from dbt.adapters.spark_mt.spark.query.plan import Plan
-    from dbt.adapters.spark_mt.spark.query.query_relations import FunctionDefinition, StandIns
+    from dbt.adapters.spark_mt.spark.query.query_relations import StandIns
     from dbt.adapters.spark_mt.spark.session.errors import SparkFailure
 
 
@@ -64,9 +65,7 @@ class QueryObjects:
         self._spark = spark
         self._inspection = inspection
         self._views = {
-            relation.name: query_relations.describe_view(
-                spark, query_relations.table_name(relation.name)
-            )
+            relation.name: objects.describe_view(spark, query_relations.table_name(relation.name))
             for relation in inspection.plan.relations
             if relation.kind == "view"
         }
@@ -80,7 +79,7 @@ class QueryObjects:
         """Yield every source, as often as the plan shows it."""
         plan = self._inspection.plan
         tables = {query_relations.table_name(r.name) for r in plan.relations if r.kind == "table"}
-        providers = query_relations.providers_of(self._spark, sorted(tables, key=str))
+        providers = objects.providers_of(self._spark, sorted(tables, key=str))
         for relation in plan.relations:
             name = query_relations.table_name(relation.name)
             via = tuple(query_relations.table_name(view) for view in relation.via)
@@ -159,7 +158,7 @@ class QueryObjects:
             name = TableName.of(*call).within(catalog, schema)
             if name in self._functions or (len(call) > 1 and call[-2].lower() in _SYSTEM_SCHEMAS):
                 continue
-            found = query_relations.describe_function(self._spark, name.parts)
+            found = objects.describe_function(self._spark, name.parts)
             if found is not None and found.name not in self._functions and not found.is_temporary:
                 self._functions[found.name] = found
                 self._read(found.body, found.name.catalog or catalog, found.name.schema or schema)
@@ -182,7 +181,7 @@ class QueryObjects:
 
 
 def _is_builtin(spark: SparkSession, call: tuple[str, ...]) -> bool:
-    return len(call) == 1 and call[0].lower() in query_relations.builtin_functions(spark)
+    return len(call) == 1 and call[0].lower() in objects.builtin_functions(spark)
 
 
 _SUBSTITUTES = "spark.sql.variable.substitute"
@@ -420,11 +419,9 @@ class SparkQueryAnalyzer:
                 named["VIEW", TableName.of(*relation.name).sql] = None
         for match in _VARIABLE.finditer(inspection.plan.text):
             named["VARIABLE", TableName.of(*parts_of(match["name"])).sql] = None
-        builtin = query_relations.builtin_functions(self._spark)
+        builtin = objects.builtin_functions(self._spark)
         for call in functions_of(inspection.text).calls:
-            function = (
-                query_relations.describe_function(self._spark, call) if len(call) <= 3 else None
-            )
+            function = objects.describe_function(self._spark, call) if len(call) <= 3 else None
             if function is not None and function.is_temporary and call[-1].lower() not in builtin:
                 named["FUNCTION", function.name.sql] = None
         listed = [f"{_KINDS.get(kind, kind.lower())} {name}" for kind, name in named]

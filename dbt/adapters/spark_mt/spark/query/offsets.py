@@ -15,7 +15,7 @@ from dbt.adapters.spark_mt.definition.positions import (
 )
 from dbt.adapters.spark_mt.execution import errors
 from dbt.adapters.spark_mt.execution.ports import StartPosition
-from dbt.adapters.spark_mt.spark.query import query_relations
+from dbt.adapters.spark_mt.spark.catalog import source_options
 from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_error, unlogged
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ class KafkaSource(_OffsetSource):
 
         A table whose options name its end never changes, or changes in another way.
         """
-        return not query_relations.has_any(self._options, _ENDS)
+        return not source_options.has_any(self._options, _ENDS)
 
     def latest(self) -> OffsetPosition:
         """Return where the log ends now.
@@ -257,7 +257,7 @@ class KafkaSource(_OffsetSource):
         return first if first is not None or near == end else self._first_time(near, end)
 
     def stream(
-        self, after: Position | None = None, limits: Mapping[str, str] = query_relations.NO_LIMITS
+        self, after: Position | None = None, limits: Mapping[str, str] = source_options.NO_LIMITS
     ) -> DataFrame:
         """Open the source as a stream of what comes after a position.
 
@@ -266,14 +266,14 @@ class KafkaSource(_OffsetSource):
         """
         read = _read(after)
         options = {
-            **query_relations.without(self._options, _ENDS),
-            **query_relations.only(limits, _LIMITS[:1]),
+            **source_options.without(self._options, _ENDS),
+            **source_options.only(limits, _LIMITS[:1]),
         }
         if read is None:
-            own = query_relations.has_any(options, _STARTS)
+            own = source_options.has_any(options, _STARTS)
             return self._stream(options if own else {**options, "startingOffsets": "earliest"})
         known = offsets_of(self.latest())
-        options = query_relations.without(options, _STARTS)
+        options = source_options.without(options, _STARTS)
         return self._stream({**options, "startingOffsets": render(completed(read, known))})
 
     def batch(self, after: Position | None, upto: Position) -> DataFrame:
@@ -282,24 +282,24 @@ class KafkaSource(_OffsetSource):
         Records that are gone make the frame fail when it is computed.
         """
         wanted, read = _known(upto), _read(after)
-        options = query_relations.without(self._options, _ENDS)
+        options = source_options.without(self._options, _ENDS)
         if not wanted:
             return self._batch(options).where("false")
         if read is not None:
-            options = query_relations.without(options, _STARTS)
-        if not query_relations.has_any(options, _TIMES):
+            options = source_options.without(options, _STARTS)
+        if not source_options.has_any(options, _TIMES):
             named = _named_start(options) if read is None else read
             begin = {partition: named.get(partition, EARLIEST) for partition in wanted}
             options = {
-                **query_relations.without(options, _STARTS),
+                **source_options.without(options, _STARTS),
                 "startingOffsets": render(begin),
             }
         topics = {"assign": assignment(wanted), "endingOffsets": render(wanted)}
-        return self._batch({**query_relations.without(options, _TOPICS), **topics})
+        return self._batch({**source_options.without(options, _TOPICS), **topics})
 
     @cached_property
     def _options(self) -> dict[str, str]:
-        return query_relations.table_options(self._spark, self._name)
+        return source_options.table_options(self._spark, self._name)
 
     def _first_time(self, start: Offsets, end: Offsets) -> int | None:
         if start == end:
@@ -316,7 +316,7 @@ class KafkaSource(_OffsetSource):
         Raises:
             SourceNotFoundError: The log cannot be reached, or did not answer within a minute.
         """
-        options = query_relations.without(self._options, (*_STARTS, *_ENDS, *_LIMITS))
+        options = source_options.without(self._options, (*_STARTS, *_ENDS, *_LIMITS))
         try:
             with unlogged():
                 found = self._probed(self._stream({**options, **start, **_NOTHING}))
@@ -433,10 +433,10 @@ class FilesSource(_CheckpointedSource):
     def stream(
         self,
         after: Position | None = None,  # noqa: ARG002 - it is in the checkpoint
-        limits: Mapping[str, str] = query_relations.NO_LIMITS,
+        limits: Mapping[str, str] = source_options.NO_LIMITS,
     ) -> DataFrame:
         """Open the source as a stream; what its checkpoint has read already is not read again."""
-        reader = self._spark.readStream.options(**query_relations.only(limits, _FILE_LIMITS))
+        reader = self._spark.readStream.options(**source_options.only(limits, _FILE_LIMITS))
         return reader.table(self._name.sql)
 
     def batch(self, after: Position | None, upto: Position) -> DataFrame:  # noqa: ARG002
@@ -454,10 +454,10 @@ class RateSource(_CheckpointedSource):
     def stream(
         self,
         after: Position | None = None,  # noqa: ARG002 - it is in the checkpoint
-        limits: Mapping[str, str] = query_relations.NO_LIMITS,  # noqa: ARG002 - its own options count
+        limits: Mapping[str, str] = source_options.NO_LIMITS,  # noqa: ARG002 - its own options count
     ) -> DataFrame:
         """Open the source as a stream; its checkpoint continues the count."""
-        options = query_relations.table_options(self._spark, self._name)
+        options = source_options.table_options(self._spark, self._name)
         return self._spark.readStream.format(self._format).options(**options).load()
 
     def batch(self, after: Position | None, upto: Position) -> DataFrame:  # noqa: ARG002

@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition.columns import Parts, parts_of
 from dbt.adapters.spark_mt.query.analyzer import PlanOperator
 
 if TYPE_CHECKING:
@@ -91,11 +92,8 @@ _FUNCTION = re.compile(r"SQLFunctionNode (?P<name>.+)$")
 _LEAF = re.compile(
     r"(?:Relation|RelationV2|HiveTableRelation|LogicalRDD|DataSourceV2\w*|Streaming\w*Relation\w*)\b"
 )
-_PART = re.compile(r"`(?P<quoted>(?:[^`]|``)*)`|(?P<plain>[^`.]+)")
 _FAILED = re.compile(r"\s*[\w.$]+(?:Exception|Error)\b")
 _TRUNCATED = re.compile(r"\.\.\. \d+ more fields")
-
-Parts = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,14 +158,6 @@ def read_plan(explained: str, *, fold: bool = True) -> Plan | None:
     streaming = any(line["stream"] for line in lines)
     operators = read_operators(text, reader.relation)
     return Plan(tuple(reader.relations), reader.unnamed, streaming, text, operators)
-
-
-def parts_of(name: str) -> Parts:
-    """Split a dotted name as Spark prints it, with backticks only where they are needed."""
-    return tuple(
-        match["plain"] if match["plain"] is not None else match["quoted"].replace("``", "`")
-        for match in _PART.finditer(name)
-    )
 
 
 class _Reader:

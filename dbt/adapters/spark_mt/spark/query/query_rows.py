@@ -19,6 +19,7 @@ from dbt.adapters.spark_mt.execution.table_format import VersionRange
 from dbt.adapters.spark_mt.resolution.columns import content_query
 from dbt.adapters.spark_mt.resolution.query_options import PROCESS_FUNCTION
 from dbt.adapters.spark_mt.resolution.validation import result_problems
+from dbt.adapters.spark_mt.spark.catalog import objects
 from dbt.adapters.spark_mt.spark.formats.installed import FORMATS
 from dbt.adapters.spark_mt.spark.query import query_relations
 from dbt.adapters.spark_mt.spark.query.binding import accepted_text, bound_query
@@ -42,12 +43,9 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.positions import Position, Positions, SourcePositions
     from dbt.adapters.spark_mt.planning.steps import RefreshRun
     from dbt.adapters.spark_mt.query.text import RelationRef
+    from dbt.adapters.spark_mt.spark.catalog.objects import ViewDefinition
     from dbt.adapters.spark_mt.spark.catalog.table_details import SparkTables, TableDetails
-    from dbt.adapters.spark_mt.spark.query.query_relations import (
-        Inspection,
-        StandIns,
-        ViewDefinition,
-    )
+    from dbt.adapters.spark_mt.spark.query.query_relations import Inspection, StandIns
     from dbt.adapters.spark_mt.spark.query.sources import SparkSourceReader
     from dbt.adapters.spark_mt.spark.query.stored_queries import StoredQueries, TextAt
     from dbt.adapters.spark_mt.spark.session.private_session import PrivateSession
@@ -190,7 +188,7 @@ class _Pinner:
         views = {r.name for r in inspection.plan.relations if r.kind == "view" and not r.via}
         for _, name in inspection.matched:
             if name.parts in views and name not in self._inlined:
-                self._inlined[name] = self._inline(query_relations.describe_view(self._spark, name))
+                self._inlined[name] = self._inline(objects.describe_view(self._spark, name))
         self.text_at = None if self._inlined or self._replaced else partial(_at, inspection)
         return inspection.rewritten(self._place, self._alias)
 
@@ -200,7 +198,7 @@ class _Pinner:
         tables = {r.name for r in inspection.plan.relations if r.kind == "table" and not r.via}
         known = self._reads.keys() | self._replaced.keys()
         unknown = [n for n in read if n.parts in tables and str(n).lower() not in known]
-        for name, provider in query_relations.providers_of(self._spark, unknown).items():
+        for name, provider in objects.providers_of(self._spark, unknown).items():
             if FORMATS.of(provider) is not None:
                 raise _NotPinnableError(f"no version of {name} is given")  # noqa: TRY003, EM102
 

@@ -20,9 +20,9 @@ from dbt.adapters.spark_mt.execution import errors
 from dbt.adapters.spark_mt.execution.ports import StartPosition
 from dbt.adapters.spark_mt.execution.table_format import VersionRange
 from dbt.adapters.spark_mt.query.analyzer import Source, SourceKind
+from dbt.adapters.spark_mt.spark.catalog.objects import VIEW_TYPES
 from dbt.adapters.spark_mt.spark.catalog.table_details import NoTable
 from dbt.adapters.spark_mt.spark.query.offsets import KAFKA, FilesSource, KafkaSource
-from dbt.adapters.spark_mt.spark.query.query_relations import VIEW_TYPES
 from dbt.adapters.spark_mt.spark.session.input_size import FEW_ROWS
 
 if TYPE_CHECKING:

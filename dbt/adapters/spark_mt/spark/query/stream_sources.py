@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.execution.table_format import VersionedTables
 from dbt.adapters.spark_mt.query.text import shape_of
+from dbt.adapters.spark_mt.spark.catalog import objects, source_options
 from dbt.adapters.spark_mt.spark.query import offsets, query_relations
 from dbt.adapters.spark_mt.spark.session.errors import suppress_spark_errors
 from dbt.adapters.spark_mt.spark.session.private_session import PrivateSessions
@@ -54,7 +55,7 @@ class StreamSource(Protocol):
         ...
 
     def stream(
-        self, after: Position | None = None, limits: Mapping[str, str] = query_relations.NO_LIMITS
+        self, after: Position | None = None, limits: Mapping[str, str] = source_options.NO_LIMITS
     ) -> DataFrame:
         """Open it as a stream of what comes after a position; from its beginning for None.
 
@@ -188,7 +189,5 @@ def _formats(spark: SparkSession, query: str, context: QueryContext) -> dict[Tab
     """Return the formats of the tables that a query names, as far as the catalog has them."""
     names = {query_relations.full_name(ref, context) for ref in shape_of(query).relations}
     with suppress_spark_errors():
-        return query_relations.providers_of(
-            spark, [TableName.of(*n) for n in sorted(names) if len(n) == 3]
-        )
+        return objects.providers_of(spark, [TableName.of(*n) for n in sorted(names) if len(n) == 3])
     return {}
