@@ -1,1 +1,1 @@
-"""The ports on PySpark. The only package that imports pyspark."""
+"""Assembly of the ports on PySpark."""

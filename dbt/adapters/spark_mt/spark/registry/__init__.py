@@ -1,1 +1,1 @@
-"""Tables of the system: registry, log of refreshes, leases."""
+"""System tables: the registry, the log of refreshes, leases."""

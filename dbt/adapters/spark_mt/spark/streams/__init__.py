@@ -1,1 +1,1 @@
-"""Sources and queries of Structured Streaming."""
+"""Batches, queries and runs of Structured Streaming."""
