@@ -67,12 +67,12 @@ def test_confs_are_in_a_file_of_this_user(launched, monkeypatch, has_memory):
     elif not sys.platform.startswith("linux"):
         pytest.skip("only Linux has files in memory")
     lines = launched(
-        {"spark.my.password": "s3cret", "spark.driver.extraJavaOptions": "-Xss4m -Dp=q7"}
+        {"spark.my.password": "s3cret", "spark.driver.extraJavaOptions": "-Xss4m -Dp=hidden-too"}
     )
-    assert not [line for line in arguments(lines) if "s3cret" in line or "q7" in line]
+    assert not [line for line in arguments(lines) if "s3cret" in line or "hidden-too" in line]
     assert "argument <--load-spark-defaults>" in lines
     assert "spark.my.password=s3cret" in lines
-    assert '"-Dp=q7"' in lines
+    assert '"-Dp=hidden-too"' in lines
     (options,) = [line for line in lines if line.startswith("spark.driver.extraJavaOptions=")]
     assert options.startswith("spark.driver.extraJavaOptions=-Xss4m\\ @/")
     if not has_memory:
