@@ -20,6 +20,7 @@ from dbt.adapters.spark_mt.api import MaterializedTables
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.definition import StoredTable
 from dbt.adapters.spark_mt.definition.freshness import Freshness, TimeUnit
+from dbt.adapters.spark_mt.definition.table_format import TableRef
 from dbt.adapters.spark_mt.execution.workflows import (
     CreatePeriodicRefreshWorkflow,
     DueRun,
@@ -33,7 +34,6 @@ from dbt.adapters.spark_mt.manager.views import Role
 from dbt.adapters.spark_mt.planning.schedule import Schedule
 from dbt.adapters.spark_mt.planning.steps import plan_registration
 from dbt.adapters.spark_mt.scheduler.embedded import EmbeddedScheduler
-from dbt.adapters.spark_mt.spark.catalog.table_details import TableDetail
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment
 from dbt.adapters.spark_mt.spark.registry.registry import table_row
 from dbt.adapters.spark_mt.spark.registry.system_table import SystemTable
@@ -143,8 +143,8 @@ def _register(spark: SparkSession, tables: int) -> None:
     found = environment.value.store.find(TableName("full_0", _SCHEMA, "spark_catalog"))
     assert isinstance(found, StoredTable)  # noqa: S101 - it was made above
     first = environment.details.of(found.name)
-    assert isinstance(first, TableDetail)  # noqa: S101 - it was made above
-    files = Path(first.location.removeprefix("file:"))
+    assert isinstance(first, TableRef)  # noqa: S101 - it was made above
+    files = Path(first.handle.removeprefix("file:"))
     for number in range(1, tables):
         copy = files.with_name(f"copy_{number}")
         shutil.copytree(files, copy)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,7 @@ from dbt.adapters.spark_mt.definition.positions import (
     ChangeKind,
     VersionedPosition,
 )
-from dbt.adapters.spark_mt.definition.table_format import CommitEffect
+from dbt.adapters.spark_mt.definition.table_format import CommitEffect, TableRef
 from dbt.adapters.spark_mt.execution.table_format import (
     RowsNotThereError,
     TableColumns,
@@ -47,6 +48,8 @@ Rows = list[tuple[Any, ...]]
 DDL = "k INT; v STRING"
 TWO = [(1, "a"), (2, "b")]
 CONSTRAINT = "materialized-table.not-null.v"
+_LATE_MS = 10**14
+"""An instant after every commit."""
 
 
 class FormatWorld(ABC):
@@ -63,8 +66,8 @@ class FormatWorld(ABC):
         """The full name."""
 
     @abstractmethod
-    def location(self, name: TableName) -> str:
-        """Where a table lives."""
+    def ref(self, name: TableName) -> TableRef:
+        """The table as the format finds it."""
 
     @abstractmethod
     def made(self, rows: Sequence[tuple[Any, ...]], ddl: str = DDL) -> Any:
@@ -158,11 +161,11 @@ class FormatWorld(ABC):
             return self.tables.commit(session, metadata, number, made, **more)
 
     def newest(self, name: TableName) -> int:
-        return self.tables.log.newest(self.location(name))
+        return self.tables.history.newest(self.ref(name))
 
     def position(self, name: TableName) -> VersionedPosition:
         version = self.newest(name)
-        commit = self.tables.log.commit(self.location(name), version)
+        commit = self.tables.history.commit(self.ref(name), version)
         assert commit is not None
         return VersionedPosition(version, commit.identity)
 
@@ -200,7 +203,13 @@ class FormatWorld(ABC):
     def _range(
         self, name: TableName, after: VersionedPosition, columns: Collection[str] | None = None
     ) -> VersionRange:
-        return VersionRange(name, self.location(name), after, self.position(name), columns)
+        return VersionRange(self.ref(name), after, self.position(name), columns)
+
+
+def nowhere(table: TableRef) -> TableRef:
+    """A table that is not there."""
+    name = replace(table.name, name=f"{table.name.name}_nowhere")
+    return TableRef(name, table.format, f"{table.handle}_nowhere")
 
 
 def _added_up(rows: Rows) -> Rows:
@@ -232,7 +241,7 @@ class TableFormatContract:
         t, tables = world.table(), world.tables
         version = world.commit(1, tables.append, t, world.made([(3, "c")]))
         assert version == world.newest(t)
-        found = tables.log.commit(world.location(t), version)
+        found = tables.history.commit(world.ref(t), version)
         assert (found.metadata, found.effect, found.problem) == (recorded(1), CommitEffect.ROWS, "")
         assert world.rows(t) == [*TWO, (3, "c")]
 
@@ -272,13 +281,13 @@ class TableFormatContract:
     # History
 
     def test_history_is_read_from_the_newest_commit(self, world):
-        t, log = world.table(), world.tables.log
-        where = world.location(t)
+        t, history = world.table(), world.tables.history
+        where = world.ref(t)
         world.commit(1, world.tables.append, t, world.made([(3, "c")]))
         world.run(world.tables.set_properties, t, {"note": "x"})
         world.delete(t, 1)
-        commits = list(log.backwards(where))
-        assert [c.version for c in commits] == sorted(log.versions(where), reverse=True)
+        commits = list(history.backwards(where))
+        assert history.oldest(where) == commits[-1]
         assert [c.metadata is not None for c in commits][:3] == [False, False, True]
         assert [c.effect for c in commits][:3] == [
             CommitEffect.ROWS,
@@ -286,116 +295,111 @@ class TableFormatContract:
             CommitEffect.ROWS,
         ]
         newest, before, *_ = [c.version for c in commits]
-        assert next(iter(log.backwards(where, before))).version == before
+        assert next(iter(history.backwards(where, before))).version == before
         assert [c.previous for c in commits] == [*(c.version for c in commits[1:]), -1]
-        nowhere = 2 * newest + 1
-        assert log.is_there(where)
-        assert not log.is_there(f"{where}_nowhere")
-        assert log.is_newest(where, newest)
-        assert not log.is_newest(where, before)
-        assert log.commit(where, nowhere) is None
-        both = log.commits([(where, newest), (where, before), (where, nowhere)])
+        later = 2 * newest + 1
+        assert history.is_there(where)
+        assert not history.is_there(nowhere(where))
+        assert history.is_newest(where, newest)
+        assert not history.is_newest(where, before)
+        assert history.commit(where, later) is None
+        both = history.commits([(where, newest), (where, before), (where, later)])
         assert set(both) == {(where, newest), (where, before)}
-        times = log.commit_times(where, [before, newest])
-        assert times[before] <= times[newest]
 
     def test_the_size_is_that_of_the_data_files_where_the_log_has_it(self, world):
-        t, log = world.table(), world.tables.log
-        where = world.location(t)
-        before = log.size(where, log.newest(where))
+        t, history = world.table(), world.tables.history
+        where = world.ref(t)
+        before = history.size(where, history.newest(where))
         world.commit(1, world.tables.append, t, world.made([(3, "c")]))
-        after = log.size(where, log.newest(where))
+        after = history.size(where, history.newest(where))
         if before is None:
             assert after is None
         else:
             assert (after[0] > before[0], after[1] > before[1]) == (True, True)
-        assert log.size(f"{where}_nowhere", 0) is None
+        assert history.size(nowhere(where), 0) is None
 
     def test_a_table_is_described_where_the_log_has_its_properties(self, world):
-        t, log = world.table(), world.tables.log
-        where, first = world.location(t), world.newest(t)
+        t, history = world.table(), world.tables.history
+        where, first = world.ref(t), world.newest(t)
         world.run(world.tables.set_properties, t, {"note": "x"})
-        found = log.description(where, world.newest(t))
+        found = history.description(where, world.newest(t))
         if found is not None:
             assert found.properties == world.properties(t)
             assert found.properties["note"] == "x"
-            assert "note" not in log.description(where, first).properties
-        assert log.description(f"{where}_nowhere", 0) is None
+            assert "note" not in history.description(where, first).properties
+        assert history.description(nowhere(where), 0) is None
 
-    def test_rows_are_counted_where_the_log_has_their_number(self, world):
-        t, log = world.table(), world.tables.log
-        where = world.location(t)
-        world.commit(1, world.tables.append, t, world.made([(3, "c"), (4, "d")]))
-        world.update(t, 1, "x")
-        world.delete(t, 2)
-        versions = log.versions(where)
-        known = [log.rows(where, version) for version in versions]
-        counts = [len(world.rows(t, version)) for version in versions]
-        assert known in (counts, [None] * len(counts))
-        assert counts[-2:] == [4, 3]
-        assert log.rows(f"{where}_nowhere", 0) is None
+    def test_an_instant_is_after_the_version_that_was_committed_before_it(self, world):
+        t, history = world.table(), world.tables.history
+        world.delete(t, 1)
+        where, newest = world.ref(t), world.newest(t)
+        assert history.at(where, 0) is None
+        assert history.at(where, _LATE_MS) == newest
+        world.forget_commits(t)
+        assert history.at(where, _LATE_MS) == world.newest(t)
 
     def test_a_commit_of_rows_keeps_the_columns_and_one_of_properties_may_not(self, world):
-        t, log = world.table(), world.tables.log
-        where, first = world.location(t), world.newest(t)
-        assert log.keeps_columns(where, first, first)
+        t, history = world.table(), world.tables.history
+        where, first = world.ref(t), world.newest(t)
+        assert history.keeps_columns(where, first, first)
         world.delete(t, 1)
         world.commit(1, world.tables.append, t, world.made([(3, "c")]))
         rows = world.newest(t)
-        assert log.keeps_columns(where, first, rows)
+        assert history.keeps_columns(where, first, rows)
         world.run(world.tables.set_properties, t, {"note": "x"})
         newest = world.newest(t)
-        assert not log.keeps_columns(where, first, newest)
-        assert not log.keeps_columns(where, rows, newest)
-        assert log.keeps_columns(where, newest, newest)
+        assert not history.keeps_columns(where, first, newest)
+        assert not history.keeps_columns(where, rows, newest)
+        assert history.keeps_columns(where, newest, newest)
 
     def test_columns_are_not_known_where_the_log_lacks_a_commit(self, world):
-        t, log = world.table(), world.tables.log
-        where, first = world.location(t), world.newest(t)
+        t, history = world.table(), world.tables.history
+        where, first = world.ref(t), world.newest(t)
         world.delete(t, 1)
         world.forget_commits(t)
-        assert not log.keeps_columns(where, first, world.newest(t))
+        assert not history.keeps_columns(where, first, world.newest(t))
 
     def test_a_restore_names_the_version_that_it_brought_back(self, world):
         t = world.table()
         before = world.newest(t)
         world.delete(t, 1)
         world.restore(t, before)
-        found = world.tables.log.commit(world.location(t), world.newest(t))
+        found = world.tables.history.commit(world.ref(t), world.newest(t))
         assert (found.effect, found.restored) == (CommitEffect.RESTORE, before)
 
     def test_the_first_commit_that_changes_rows_is_found(self, world):
-        t, log = world.table(), world.tables.log
-        before, where = world.newest(t), world.location(t)
+        t, history = world.table(), world.tables.history
+        before, where = world.newest(t), world.ref(t)
         world.run(world.tables.set_properties, t, {"note": "x"})
-        assert log.first_row_change(where, before, world.newest(t)) is None
+        assert history.first_row_change(where, before, world.newest(t)) is None
         world.delete(t, 1)
         deleted = world.newest(t)
         world.delete(t, 2)
-        assert log.first_row_change(where, before, world.newest(t)).version == deleted
-        assert log.first_row_change(where, deleted, deleted) is None
+        assert history.first_row_change(where, before, world.newest(t)).version == deleted
+        assert history.first_row_change(where, deleted, deleted) is None
 
     def test_commits_that_were_removed_are_gone_and_the_rest_is_there(self, world):
-        t, log = world.table(), world.tables.log
-        where, earlier = world.location(t), world.newest(t)
+        t, history = world.table(), world.tables.history
+        where, earlier = world.ref(t), world.newest(t)
         world.forget_commits(t)
-        newest = log.newest(where)
-        assert (newest > earlier, log.versions(where)) == (True, [newest])
-        assert log.commit(where, earlier) is None
-        assert [c.version for c in log.backwards(where)] == [newest]
-        assert log.stamp(where, earlier) == ""
+        newest = history.newest(where)
+        assert newest > earlier
+        assert history.oldest(where).version == newest
+        assert history.commit(where, earlier) is None
+        assert [c.version for c in history.backwards(where)] == [newest]
+        assert history.stamp(where, earlier) == ""
 
     def test_another_table_of_the_name_has_another_identity_and_another_stamp(self, world):
-        t, log = world.table(), world.tables.log
-        where, position = world.location(t), world.position(t)
-        (first,) = log.versions(where)
-        stamp = log.stamp(where, first)
-        identity = world.run(world.tables.identity, t, where)
-        assert identity == world.run(world.tables.identity, t, where) != ""
+        t, history = world.table(), world.tables.history
+        where, position = world.ref(t), world.position(t)
+        first = history.newest(where)
+        stamp = history.stamp(where, first)
+        identity = world.run(world.tables.identity, where)
+        assert identity == world.run(world.tables.identity, where) != ""
         world.drop(t)
         world.create(t, TWO)
-        assert world.run(world.tables.identity, t, world.location(t)) != identity
-        assert log.stamp(world.location(t), first) != stamp
+        assert world.run(world.tables.identity, world.ref(t)) != identity
+        assert history.stamp(world.ref(t), first) != stamp
         assert world.position(t) != position
 
     # Reading versions, and changes between them
@@ -532,11 +536,11 @@ class TableFormatContract:
 
     def test_a_replacement_brings_its_own_columns_and_keeps_the_identity(self, world):
         t, tables = world.table(), world.tables
-        identity = world.run(tables.identity, t, world.location(t))
+        identity = world.run(tables.identity, world.ref(t))
         world.commit(1, tables.replace, t, world.made([("x", 1)], "a STRING; b INT"), ("a",))
         assert (world.rows(t), world.columns(t)) == ([("x", 1)], ["a", "b"])
         assert world.run(tables.partition_columns, t) == ("a",)
-        assert world.run(tables.identity, t, world.location(t)) == identity
+        assert world.run(tables.identity, world.ref(t)) == identity
 
     @pytest.mark.parametrize("method", ["overwrite", "append"])
     def test_a_write_may_add_columns(self, world, method):
@@ -646,5 +650,8 @@ class TableFormatContract:
         with pytest.raises(Exception) as failed:  # noqa: PT011 - whatever the engine raises
             world.run(world.tables.compact, world.name("nowhere"))
         assert world.is_missing(failed.value)
-        assert world.tables.log.newest("/nowhere/at/all") == -1
-        assert world.tables.log.versions("/nowhere/at/all") == []
+        history, gone = world.tables.history, nowhere(world.ref(world.table()))
+        assert history.newest(gone) == -1
+        assert history.oldest(gone) is None
+        assert history.at(gone, _LATE_MS) is None
+        assert list(history.backwards(gone)) == []

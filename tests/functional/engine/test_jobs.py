@@ -68,7 +68,7 @@ class TestEveryJob(REST):
 def log_over(session: SparkSession, table: SystemTable, now_ms: int) -> SparkSystemLog:
     """The log as another process would open it at this instant."""
     tables = versioned_tables(session)
-    versions = NewestVersions(TableDetails(session, tables), tables.log)
+    versions = NewestVersions(TableDetails(session, tables), tables)
     return SparkSystemLog(session, table, lambda: now_ms, versions)
 
 

@@ -60,16 +60,16 @@ def conditions(tables: MaterializedTables, name: str = "t") -> set[str]:
 def test_an_alter_between_the_reads_of_commits_and_columns(tables, session, monkeypatch):
     engine = SparkEnvironment(session)
     name = engine.value.store.full_name(TableName("t"))
-    log, wider = engine.tables.log, f"CREATE OR ALTER MATERIALIZED TABLE t AS {WIDER}"
-    read = log.backwards
+    history, wider = engine.tables.history, f"CREATE OR ALTER MATERIALIZED TABLE t AS {WIDER}"
+    read = history.backwards
 
-    def altered_after(location, newest=None):
-        commits = list(read(location, newest))
+    def altered_after(table, newest=None):
+        commits = list(read(table, newest))
         monkeypatch.undo()
         assert outcome(tables, wider).action is Action.ALTERED
         return commits
 
-    monkeypatch.setattr(log, "backwards", altered_after)
+    monkeypatch.setattr(history, "backwards", altered_after)
     found = engine.value.store.find(name)
     assert isinstance(found, StoredTable), found
     assert [column.name for column in found.columns] == ["id", "ds", "twice"]

@@ -17,6 +17,7 @@ from dbt.adapters.spark_mt.spark.registry.system_table import REGISTRY_LAYOUT, S
 from dbt.adapters.spark_mt.spark.session.driver_files import DriverFiles
 from dbt.adapters.spark_mt.spark.session.private_session import PrivateSessions
 from tests.behaviour.spark import SparkTables
+from tests.support.refs import delta_at
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,7 +39,7 @@ def tables(session, schema):
 def log_by_spark(spark: SparkSession) -> SparkSystemLog:
     """The registry as Spark alone reads it."""
     tables = versioned_tables(spark)
-    versions = NewestVersions(TableDetails(spark, tables), tables.log)
+    versions = NewestVersions(TableDetails(spark, tables), tables)
     table = SystemTable(spark, tables, PrivateSessions(spark), REGISTRY_LAYOUT)
     return SparkSystemLog(spark, table, lambda: 0, versions)
 
@@ -115,28 +116,28 @@ def test_spark_reads_what_is_not_in_the_files_alone(session, tmp_path, create):
     session.sql(f"INSERT INTO {table} SELECT /*+ COALESCE(1) */ id, id FROM range(3)")
     session.sql(f"DELETE FROM {table} WHERE a = 1")
     reader = SmallDeltaTables(session, DriverFiles(session))
-    assert reader.read(str(tmp_path / "t"), COLUMNS, ()) is None
+    assert reader.read(delta_at(str(tmp_path / "t")), COLUMNS, ()) is None
 
 
 def test_spark_reads_what_is_large_gone_or_damaged(
     session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table, location = f"delta.`{tmp_path / 't'}`", str(tmp_path / "t")
+    table, ref = f"delta.`{tmp_path / 't'}`", delta_at(str(tmp_path / "t"))
     reader = SmallDeltaTables(session, DriverFiles(session))
-    assert reader.read(location, COLUMNS, ()) is None
+    assert reader.read(ref, COLUMNS, ()) is None
     session.sql(f"CREATE TABLE {table} (a INT, b INT) USING delta")
-    assert reader.read(location, COLUMNS, ()) == DataFiles(frozenset(), {})
+    assert reader.read(ref, COLUMNS, ()) == DataFiles(frozenset(), {})
     session.sql(f"INSERT INTO {table} VALUES (1, 1)")
-    (path,) = reader.read(location, COLUMNS, ()).paths
+    (path,) = reader.read(ref, COLUMNS, ()).paths
     monkeypatch.setattr(small_tables, "_MOST_BYTES", 100)
-    assert reader.read(location, COLUMNS, ()) is None
-    assert reader.read(location, COLUMNS, (path,)).rows == {}, "it need not be read again"
+    assert reader.read(ref, COLUMNS, ()) is None
+    assert reader.read(ref, COLUMNS, (path,)).rows == {}, "it need not be read again"
     monkeypatch.undo()
     file = tmp_path / "t" / path.rpartition("/")[2]
     file.with_name(f".{file.name}.crc").unlink()
     whole = file.read_bytes()
     for content in (b"no Parquet", whole[:-4] + b"PARE"):
         file.write_bytes(content)
-        assert reader.read(location, COLUMNS, ()) is None
+        assert reader.read(ref, COLUMNS, ()) is None
     file.unlink()
-    assert reader.read(location, COLUMNS, ()) is None
+    assert reader.read(ref, COLUMNS, ()) is None

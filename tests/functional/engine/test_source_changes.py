@@ -38,8 +38,7 @@ class Watched:
 
     def rows(self, after):
         """The rows that were added and removed since `after`."""
-        location = self.sources.location(self.name)
-        range_ = VersionRange(self.name, location, after, self.now())
+        range_ = VersionRange(self.sources.table(self.name), after, self.now())
         with self.engine.sessions.open() as private:
             reader = self.engine.tables.changes(private.spark)
             removed = reader.removed(range_)
@@ -167,7 +166,7 @@ def test_a_range_that_can_no_longer_be_read(watched):
     start = watched.now()
     watched.run("INSERT INTO s VALUES (2, 'b')", "INSERT INTO s VALUES (3, 'c')")
     middle = watched.now()
-    location = watched.sources.location(watched.name).removeprefix("file:")
+    location = watched.sources.table(watched.name).handle.removeprefix("file:")
     log = Path(location) / "_delta_log"
     for number in (0, 1, 2):
         (log / f"{number:020}.json").unlink()

@@ -9,7 +9,8 @@ from urllib.parse import unquote, urlparse
 import pytest
 
 from dbt.adapters.spark_mt.definition.columns import TableName
-from dbt.adapters.spark_mt.spark.catalog.table_details import NoTable, TableDetail, TableDetails
+from dbt.adapters.spark_mt.definition.table_format import TableRef
+from dbt.adapters.spark_mt.spark.catalog.table_details import NoTable, TableDetails
 from dbt.adapters.spark_mt.spark.environment import versioned_tables
 from dbt.adapters.spark_mt.spark.session.driver_files import DriverFiles
 from dbt.adapters.spark_mt.spark.session.errors import suppress_spark_errors
@@ -87,7 +88,7 @@ def test_the_driver_reads_what_spark_shows(
         session.sql(statement.replace("{place}", str(tmp_path)))
     found = by_files.of(named)
     assert found == by_spark.of(named)
-    if isinstance(found, TableDetail):
+    if isinstance(found, TableRef):
         assert by_files.properties(named) == by_spark.properties(named)
         assert by_files.description(named) == by_spark.description(named)
 
@@ -96,7 +97,7 @@ def test_a_table_with_clustering_columns_needs_no_job(by_files, by_spark, sessio
     session.sql("CREATE TABLE t (a INT, b INT) USING delta COMMENT 'c' CLUSTER BY (b, a)")
     session.sql("INSERT INTO t VALUES (1, 2)")
     session.sparkContext.setJobGroup("by file", "")
-    assert by_files.of(named).is_versioned
+    assert by_files.table(named) is not None
     assert by_files.description(named).comment == "c"
     assert by_files.properties(named)["clusteringColumns"] == '[["b"],["a"]]'
     assert by_files.identity(named)
@@ -119,7 +120,7 @@ def test_properties_are_those_of_the_newest_commit(by_files, session, named, tmp
 def test_spark_describes_a_table_without_a_checksum(by_files, by_spark, session, named):
     """Other writers may leave none."""
     session.sql("CREATE TABLE t (a INT) USING delta COMMENT 'c' CLUSTER BY (a)")
-    log = Path(unquote(urlparse(by_files.of(named).location).path)) / "_delta_log"
+    log = Path(unquote(urlparse(by_files.of(named).handle).path)) / "_delta_log"
     (checksum,) = log.glob("0*.crc")
     text = checksum.read_text()
     for damaged in (text[:40], "{}", text.replace("domainMetadata", "other"), None):
@@ -144,7 +145,7 @@ def test_a_session_may_hide_more(by_files, by_spark, session, named):
 def test_a_table_whose_files_are_gone_is_reported(by_files, session, named):
     """At the latest after a search for its newest version, which finds nothing."""
     session.sql("CREATE TABLE t (a INT) USING delta")
-    location = by_files.of(named).location
+    location = by_files.of(named).handle
     shutil.rmtree(unquote(urlparse(location).path))
     with suppress_spark_errors():
         pytest.fail(str(by_files.properties(named)))

@@ -14,7 +14,7 @@ from dbt.adapters.spark_mt.execution.table_format import TableColumns
 from dbt.adapters.spark_mt.spark.delta.row_conditions import MOST_VALUES
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment, versioned_tables
 from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_error
-from tests.behaviour.table_format import DDL, FormatWorld, TableFormatContract, changed
+from tests.behaviour.table_format import DDL, FormatWorld, TableFormatContract, changed, nowhere
 from tests.unit.builders import columns
 
 _SLOW = "SELECT 9 AS k, 'late' AS v FROM range(20000000) WHERE hash(id) % 7 = 3 LIMIT 1"
@@ -43,9 +43,9 @@ class DeltaWorld(FormatWorld):
     def name(self, name):
         return TableName(name, self._context, "spark_catalog")
 
-    def location(self, name):
+    def ref(self, name):
         self._details.forget()
-        return self._details.of(name).location
+        return self._details.of(name)
 
     def made(self, rows, ddl=DDL):
         values = ", ".join(f"({', '.join(map(_literal, row))})" for row in rows)
@@ -58,7 +58,7 @@ class DeltaWorld(FormatWorld):
             return sorted(map(tuple, session.sql(rows).collect()), key=repr)
 
     def rows(self, name, version=None):
-        place = name.sql if version is None else self.tables.as_of(name, version)
+        place = name.sql if version is None else self.tables.as_of(self.ref(name), version)
         return self.read(f"SELECT * FROM {place}")
 
     def columns(self, name):
@@ -118,7 +118,7 @@ class DeltaWorld(FormatWorld):
         )
         before = self.newest(name)
         self._spark.sql(f"INSERT INTO {name.sql} VALUES (9, 'z')")
-        log = Path(urlparse(self.location(name)).path) / "_delta_log"
+        log = Path(urlparse(self.ref(name).handle).path) / "_delta_log"
         for path in log.iterdir():
             version = path.name.lstrip(".").partition(".")[0]
             if version.isdigit() and int(version) <= before:
@@ -212,7 +212,7 @@ def test_other_rows_with_the_values_of_changed_ones_are_not_written(world):
     added, removed = world.made([(3, "x")]), world.made([(1, "a"), (2, "b")])
     version = world.commit(1, world.tables.apply_changes, changed(t), added, removed)
     assert world.rows(t) == [(1, "b"), (2, "a"), (2, "b"), (3, "x"), (3, None)]
-    commit = world.tables.log.commit(world.location(t), version)
+    commit = world.tables.history.commit(world.ref(t), version)
     assert commit.changed == 5, "of two equal rows both are removed, and one is added again"
     assert commit.rows == 2
 
@@ -223,9 +223,21 @@ def test_rows_of_keys_that_stay_the_same_are_not_written(world):
     rows = world.made([(1, "a"), (2, "new"), (3, "c")])
     version = world.commit(1, world.tables.replace_keys, changed(t), ("k",), rows, keys)
     assert world.rows(t) == [(1, "a"), (2, "new"), (3, "c")]
-    assert world.tables.log.commit(world.location(t), version).changed == 2
+    assert world.tables.history.commit(world.ref(t), version).changed == 2
     version = world.commit(2, world.tables.replace_keys, changed(t), ("k",), rows, keys)
-    assert world.tables.log.commit(world.location(t), version).rows == 0
+    assert world.tables.history.commit(world.ref(t), version).rows == 0
+
+
+def test_rows_are_counted_where_the_log_has_their_number(world):
+    t, history = world.table(), world.tables.history
+    world.commit(1, world.tables.append, t, world.made([(3, "c"), (4, "d")]))
+    world.update(t, 1, "x")
+    world.delete(t, 2)
+    versions = history.versions(world.ref(t))
+    counts = [len(world.rows(t, version)) for version in versions]
+    assert [history.rows(world.ref(t), version) for version in versions] == counts
+    assert counts[-2:] == [4, 3]
+    assert history.rows(nowhere(world.ref(t)), 0) is None
 
 
 @pytest.mark.parametrize("number", [MOST_VALUES, MOST_VALUES + 1])
@@ -237,4 +249,4 @@ def test_more_rows_than_a_condition_lists_are_changed_at_once(world, number):
         2, world.tables.apply_changes, changed(t), world.made([(-1, "new")]), made
     )
     assert world.rows(t) == [(-1, "new"), (0, "a")]
-    assert world.tables.log.commit(world.location(t), version).changed == number + 1
+    assert world.tables.history.commit(world.ref(t), version).changed == number + 1

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from dbt.adapters.spark_mt.definition.columns import Column, TableName
 from dbt.adapters.spark_mt.definition.commit_metadata import decode_commit
 from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, ChangeExtent, ChangeKind
-from dbt.adapters.spark_mt.definition.table_format import CommitEffect
+from dbt.adapters.spark_mt.definition.table_format import CommitEffect, TableRef
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.execution.table_format import (
     FENCE,
@@ -71,99 +71,93 @@ class MemorySession:
     version: int | None = None
 
 
-class MemoryLog:
-    """Commits of tables; a table lives where its name says."""
+class MemoryHistory:
+    """Commits of tables, which are found by their names."""
 
     def __init__(self, catalog: MemoryCatalog) -> None:
         self._catalog = catalog
 
-    def versions(self, location: str) -> list[int]:
-        """Return the versions whose commits are still there."""
-        table = self._table(location)
-        return [] if table is None else [commit.version for commit in table.log]
-
-    def newest(self, location: str) -> int:
+    def newest(self, table: TableRef) -> int:
         """Return the newest version of a table; -1 without a table."""
-        return max(self.versions(location), default=-1)
+        return max((commit.version for commit in self._commits(table)), default=-1)
 
-    def is_newest(self, location: str, version: int) -> bool:
+    def is_newest(self, table: TableRef, version: int) -> bool:
         """Whether a version is the newest one."""
-        return version >= 0 and self.newest(location) == version
+        return version >= 0 and self.newest(table) == version
 
-    def is_there(self, location: str) -> bool:
+    def is_there(self, table: TableRef) -> bool:
         """Whether there is a table."""
-        return self._table(location) is not None
+        return self._table(table) is not None
 
-    def commit(self, location: str, version: int) -> Commit | None:
+    def commit(self, table: TableRef, version: int) -> Commit | None:
         """Return one commit."""
-        return self.commits([(location, version)]).get((location, version))
+        return self.commits([(table, version)]).get((table, version))
 
-    def commits(self, wanted: Iterable[tuple[str, int]]) -> dict[tuple[str, int], Commit]:
-        """Return commits by (location, version)."""
-        found: dict[tuple[str, int], Commit] = {}
+    def commits(self, wanted: Iterable[tuple[TableRef, int]]) -> dict[tuple[TableRef, int], Commit]:
+        """Return commits by (table, version)."""
+        found: dict[tuple[TableRef, int], Commit] = {}
         for where, version in wanted:
-            table = self._table(where)
-            for commit in () if table is None else table.log:
+            for commit in self._commits(where):
                 if commit.version == version:
                     found[where, version] = commit
         return found
 
-    def commit_times(self, location: str, versions: Iterable[int]) -> dict[int, int]:
-        """Return when commits were made."""
-        found = self.commits((location, version) for version in versions)
-        return {version: commit.timestamp_ms for (_, version), commit in found.items()}
+    def oldest(self, table: TableRef) -> Commit | None:
+        """Return the oldest commit that is still there."""
+        return next(iter(self._commits(table)), None)
 
-    def backwards(self, location: str, newest: int | None = None) -> Iterator[Commit]:
+    def at(self, table: TableRef, instant_ms: int) -> int | None:
+        """Return the newest version before an instant."""
+        earlier = [c.version for c in self._commits(table) if c.timestamp_ms < instant_ms]
+        return max(earlier, default=None)
+
+    def backwards(self, table: TableRef, newest: int | None = None) -> Iterator[Commit]:
         """Yield commits, the newest first."""
-        table = self._table(location)
-        commits = () if table is None else table.backwards()
-        return (c for c in commits if newest is None or c.version <= newest)
+        return (c for c in reversed(self._commits(table)) if newest is None or c.version <= newest)
 
-    def stamp(self, location: str, version: int) -> str:
+    def stamp(self, table: TableRef, version: int) -> str:
         """Return what differs when another table's commit has a version."""
-        commit = self.commit(location, version)
+        commit = self.commit(table, version)
         return commit.identity if commit else ""
 
-    def first_row_change(self, location: str, after: int, upto: int) -> Commit | None:
+    def first_row_change(self, table: TableRef, after: int, upto: int) -> Commit | None:
         """Return the first commit of a range that changes rows."""
-        table = self._table(location)
-        commits = () if table is None else table.log
-        found = (c for c in commits if after < c.version <= upto)
+        found = (c for c in self._commits(table) if after < c.version <= upto)
         return next((c for c in found if c.effect is not CommitEffect.NO_ROWS), None)
 
-    def keeps_columns(self, location: str, after: int, upto: int) -> bool:
+    def keeps_columns(self, table: TableRef, after: int, upto: int) -> bool:
         """Whether no commit of a range changes columns or properties."""
-        table = self._table(location)
-        if table is None:
+        found = self._table(table)
+        if found is None:
             return False
-        wanted = [version for version in table.versions if after <= version <= upto]
-        if not {after, upto} <= set(wanted) or not set(wanted[1:]) <= set(self.versions(location)):
+        wanted = [version for version in found.versions if after <= version <= upto]
+        there = {commit.version for commit in found.log}
+        if not {after, upto} <= set(wanted) or not set(wanted[1:]) <= there:
             return False
-        return len({(s.columns, s.properties) for s in map(table.at, wanted)}) == 1
+        return len({(s.columns, s.properties) for s in map(found.at, wanted)}) == 1
 
-    def description(self, location: str, version: int) -> TableDescription | None:
+    def description(self, table: TableRef, version: int) -> TableDescription | None:
         """Return comment and properties of a snapshot."""
-        snapshot = self._snapshot(location, version)
+        snapshot = self._snapshot(table, version)
         if snapshot is None:
             return None
         return TableDescription(snapshot.comment, dict(snapshot.properties))
 
-    def size(self, location: str, version: int) -> tuple[int, int] | None:  # noqa: ARG002 - no files
+    def size(self, table: TableRef, version: int) -> tuple[int, int] | None:  # noqa: ARG002 - no files
         """Return nothing: rows are in memory."""
         return None
 
-    def rows(self, location: str, version: int) -> int | None:
-        """Return how many rows a snapshot has."""
-        snapshot = self._snapshot(location, version)
-        return None if snapshot is None else len(snapshot.rows)
+    def _snapshot(self, table: TableRef, version: int) -> Snapshot | None:
+        found = self._table(table)
+        is_there = found is not None and version in found.versions
+        return found.at(version) if found is not None and is_there else None
 
-    def _snapshot(self, location: str, version: int) -> Snapshot | None:
-        table = self._table(location)
-        is_there = table is not None and version in table.versions
-        return table.at(version) if table is not None and is_there else None
+    def _commits(self, table: TableRef) -> tuple[Commit, ...]:
+        found = self._table(table)
+        return () if found is None else tuple(found.log)
 
-    def _table(self, location: str) -> VersionedTable | None:
-        return self._catalog.table(TableName.of(*location.split(".")))
+    def _table(self, table: TableRef) -> VersionedTable | None:
+        return self._catalog.table(table.name)
 
 
 def kind_of(before: Counter[tuple[object, ...]], now: Counter[tuple[object, ...]]) -> ChangeKind:
@@ -214,7 +208,7 @@ class MemoryChanges:
 
     def changed_types(self, range_: VersionRange) -> tuple[str, ...]:
         """Return which columns have other types."""
-        table = self._catalog.table(range_.name)
+        table = self._catalog.table(range_.table.name)
         if table is None:
             raise NoTableError
         if range_.after == BEFORE_ALL:
@@ -254,7 +248,7 @@ class MemoryChanges:
         return NamedRows.of(now.columns, rows) if rows else None
 
     def _rows(self, range_: VersionRange) -> tuple[NamedRows, NamedRows]:
-        table = self._catalog.table(range_.name)
+        table = self._catalog.table(range_.table.name)
         if table is None:
             raise NoTableError
         now = table.rows_at(range_.upto.version)
@@ -272,19 +266,27 @@ class MemoryVersionedTables:
     def __init__(self, catalog: MemoryCatalog, now_ms: Callable[[], int]) -> None:
         self._catalog = catalog
         self._now_ms = now_ms
-        self.log = MemoryLog(catalog)
+        self.history = MemoryHistory(catalog)
 
-    def identity(self, session: MemorySession, name: TableName, location: str) -> str:  # noqa: ARG002
+    def ref(self, name: TableName, location: str) -> TableRef:
+        """Return a table; its handle is its name."""
+        return TableRef(name, FORMAT.name, location)
+
+    def directory(self, table: TableRef) -> str:
+        """Return the handle; nothing in memory has files."""
+        return table.handle
+
+    def identity(self, session: MemorySession, table: TableRef) -> str:
         """Return the identity of a table."""
-        return self._newest(session, name)[0].identity
+        return self._newest(session, table.name)[0].identity
 
     def partition_columns(self, session: MemorySession, name: TableName) -> tuple[str, ...]:
         """Return the columns by which a table is partitioned."""
         return self._newest(session, name)[1].partitioned_by
 
-    def as_of(self, name: TableName, version: int) -> str:
+    def as_of(self, table: TableRef, version: int) -> str:
         """As `VersionedTables.as_of`; nothing in memory reads it."""
-        return f"{name.sql}@{version}"
+        return f"{table.name.sql}@{version}"
 
     def changes(self, session: MemorySession) -> MemoryChanges:
         """Return a reader of changes."""

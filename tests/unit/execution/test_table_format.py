@@ -8,9 +8,11 @@ from dataclasses import replace
 import pytest
 
 from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.definition.table_format import TableRef
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from tests.behaviour.table_format import DDL, FormatWorld, TableFormatContract
 from tests.support.memory.catalog import MemoryCatalog
+from tests.support.memory.table_format import FORMAT
 from tests.support.memory.tables import ForbiddenNullError, NamedRows, UnreadableVersionError
 from tests.support.memory.versioned import (
     MemoryFormatError,
@@ -39,8 +41,8 @@ class MemoryWorld(FormatWorld):
     def name(self, name):
         return TableName(name, "s", "c")
 
-    def location(self, name):
-        return str(name)
+    def ref(self, name):
+        return TableRef(name, FORMAT.name, str(name))
 
     def made(self, rows, ddl=DDL):
         return NamedRows.of(columns(ddl), rows)

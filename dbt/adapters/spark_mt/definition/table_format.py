@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from dbt.adapters.spark_mt.definition.columns import TableName
+
 
 SINGLE_DRIVER = "spark.materialized-table.single-driver"
 """The setting that confirms that one Spark driver writes the tables of a warehouse."""
@@ -28,6 +30,21 @@ class CommitEffect(Enum):
     RESTORE = "brings an earlier version back"
     CLONE = "copies another table"
     REPLACE = "replaces the table"
+
+
+@dataclass(frozen=True, slots=True)
+class TableRef:
+    """A table of a format that keeps versions.
+
+    Args:
+        name: The full name.
+        format: The name of the format.
+        handle: By what the format finds the table, such as a path. Only the format reads it.
+    """
+
+    name: TableName
+    format: str
+    handle: str
 
 
 @dataclass(frozen=True, slots=True)

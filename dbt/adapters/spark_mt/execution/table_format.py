@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         ChangeKind,
         VersionedPosition,
     )
-    from dbt.adapters.spark_mt.definition.table_format import TableFormat
+    from dbt.adapters.spark_mt.definition.table_format import TableFormat, TableRef
     from dbt.adapters.spark_mt.execution.table_history import Commit
 
 
@@ -71,16 +71,14 @@ class VersionRange:
     """A table from one of its versions to another.
 
     Args:
-        name: The full name.
-        location: The table's path.
+        table: The table.
         after: The position after which changes count; `BEFORE_ALL` for all of its rows.
         upto: The newest position that counts.
         columns: The names, in lower case, of the columns that are read; None for all. Any other
             column is NULL in every row.
     """
 
-    name: TableName
-    location: str
+    table: TableRef
     after: VersionedPosition
     upto: VersionedPosition
     columns: Collection[str] | None = None
@@ -104,69 +102,70 @@ class TableDescription:
     properties: Mapping[str, str]
 
 
-class TableLog(Protocol):
-    """Reads the commits of tables, each table given by its path.
+class TableHistory(Protocol):
+    """Reads the commits of tables.
 
     Versions grow with each commit, by one or more: only a format may add to a version or subtract
     from it. Old commits may be removed, the oldest ones first.
     """
 
-    def versions(self, location: str) -> list[int]:
-        """Return the versions whose commits still exist, oldest first; none without a log."""
+    def is_there(self, table: TableRef) -> bool:
+        """Whether there is a table, or was one when its newest version was read before."""
 
-    def is_there(self, location: str) -> bool:
-        """Whether there is a log, or was one when its newest version was read before."""
+    def newest(self, table: TableRef) -> int:
+        """Return the newest version of a table; -1 without a table."""
 
-    def newest(self, location: str) -> int:
-        """Return the newest version of a table; -1 without a log."""
-
-    def is_newest(self, location: str, version: int) -> bool:
+    def is_newest(self, table: TableRef, version: int) -> bool:
         """Whether a version is the newest one of a table, as cheaply as possible."""
 
-    def commit(self, location: str, version: int) -> Commit | None:
-        """Return one commit, or None if the log does not have it."""
+    def oldest(self, table: TableRef) -> Commit | None:
+        """Return the oldest commit that still exists; None without one."""
 
-    def commits(self, wanted: Iterable[tuple[str, int]]) -> dict[tuple[str, int], Commit]:
-        """Return commits by (location, version), without those that no log has."""
+    def at(self, table: TableRef, instant_ms: int) -> int | None:
+        """Return the newest version that was committed before an instant, as time travel reads it.
 
-    def commit_times(self, location: str, versions: Iterable[int]) -> dict[int, int]:
-        """Return the times of commits, as time travel reads them, by version.
+        Args:
+            table: The table.
+            instant_ms: Milliseconds since the epoch, UTC.
 
-        Times are milliseconds since the epoch, UTC.
+        Returns:
+            None if no commit before the instant exists any more.
         """
 
-    def backwards(self, location: str, newest: int | None = None) -> Iterator[Commit]:
+    def commit(self, table: TableRef, version: int) -> Commit | None:
+        """Return the commit of a version, or None if it does not exist."""
+
+    def commits(self, wanted: Iterable[tuple[TableRef, int]]) -> dict[tuple[TableRef, int], Commit]:
+        """Return the commits of versions, without those that do not exist."""
+
+    def backwards(self, table: TableRef, newest: int | None = None) -> Iterator[Commit]:
         """Yield commits from a version, or from the newest one, to the oldest that still exists."""
 
-    def stamp(self, location: str, version: int) -> str:
+    def stamp(self, table: TableRef, version: int) -> str:
         """Return a value that identifies the commit of a version; empty without such a commit.
 
         It differs from that of another table's commit with the same version.
         """
 
-    def first_row_change(self, location: str, after: int, upto: int) -> Commit | None:
+    def first_row_change(self, table: TableRef, after: int, upto: int) -> Commit | None:
         """Return the first commit after version `after`, up to `upto`, that changes rows."""
 
-    def keeps_columns(self, location: str, after: int, upto: int) -> bool:
+    def keeps_columns(self, table: TableRef, after: int, upto: int) -> bool:
         """Whether no commit after version `after`, up to `upto`, changes columns or properties.
 
-        False where the log does not have all of these commits.
+        False where not all of these commits exist.
         """
 
-    def description(self, location: str, version: int) -> TableDescription | None:
+    def description(self, table: TableRef, version: int) -> TableDescription | None:
         """Return comment and properties of a table at a version; None if only a job could."""
         ...
 
-    def size(self, location: str, version: int) -> tuple[int, int] | None:
+    def size(self, table: TableRef, version: int) -> tuple[int, int] | None:
         """Return the number of a table's data files and their bytes at a version.
 
-        If the log has no size of that version, it is that of the last checkpoint. None without a
-        checkpoint, or if only a job could read it.
+        If the history has no size of that version, it is that of the last checkpoint. None without
+        a checkpoint, or if only a job could read it.
         """
-        ...
-
-    def rows(self, location: str, version: int) -> int | None:
-        """Return how many rows a table has at a version; None if only a job could count them."""
         ...
 
 
@@ -245,12 +244,12 @@ class SmallTables(Protocol):
     """Reads small tables in the process of the caller, without a job of the engine."""
 
     def read(
-        self, location: str, columns: Sequence[str], known: Collection[str]
+        self, table: TableRef, columns: Sequence[str], known: Collection[str]
     ) -> DataFiles | None:
         """Read a table at its newest version; None if only a job could.
 
         Args:
-            location: The table's path.
+            table: The table.
             columns: The columns whose values to return.
             known: The paths of data files that need not be read: no data file ever changes.
         """
@@ -268,18 +267,24 @@ class VersionedTables(Protocol[SessionT_contra, RowsT]):
         """The names of the format."""
 
     @property
-    def log(self) -> TableLog:
-        """The history of tables."""
+    def history(self) -> TableHistory:
+        """The commits of tables."""
 
     # Identity and layout
 
-    def identity(self, session: SessionT_contra, name: TableName, location: str) -> str:
+    def ref(self, name: TableName, location: str) -> TableRef:
+        """Return a table by its full name and the location that the catalog or an error has."""
+
+    def directory(self, table: TableRef) -> str:
+        """Return the path of the directory in which a table's files are."""
+
+    def identity(self, session: SessionT_contra, table: TableRef) -> str:
         """Return the format's own identity of a table, which a copy of it does not have."""
 
     def partition_columns(self, session: SessionT_contra, name: TableName) -> tuple[str, ...]:
         """Return the columns by which a table is partitioned."""
 
-    def as_of(self, name: TableName, version: int) -> str:
+    def as_of(self, table: TableRef, version: int) -> str:
         """Return what a query reads for a table at one of its versions, as text after FROM."""
 
     def changes(self, session: SessionT_contra) -> TableChanges[RowsT]:

@@ -103,7 +103,7 @@ class SparkEnvironment:
         store = SparkTableStore(spark, tables, self.details)
         sources = SparkSourceReader(tables, self.details, self.sessions)
         now_ms = partial(_now_ms, clock)
-        versions = NewestVersions(TableDetails(reading, tables), tables.log)
+        versions = NewestVersions(TableDetails(reading, tables), tables)
         made = partial(_system_table, spark, reading, tables, _small_tables(spark, files), versions)
         registry, leases = made(system_table.REGISTRY_LAYOUT, in_background), made(LAYOUT)
         log = self.log = SparkSystemLog(spark, registry, now_ms, versions)

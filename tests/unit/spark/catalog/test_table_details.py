@@ -7,7 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from dbt.adapters.spark_mt.definition.columns import TableName
-from dbt.adapters.spark_mt.spark.catalog.table_details import NoTable, TableDetail, TableDetails
+from dbt.adapters.spark_mt.spark.catalog.table_details import NoTable, TableDetails
+from tests.support.refs import delta_at
 
 errors = pytest.importorskip("pyspark.errors")
 NAME = TableName("t", "s", "c")
@@ -49,7 +50,8 @@ class Spark:
 
 def test_a_table_that_is_created_between_two_questions_is_that_table():
     spark = Spark(failed("TABLE_OR_VIEW_NOT_FOUND"), DESCRIBED)
-    assert TableDetails(spark, None).of(NAME) == TableDetail("delta", "file:/t")
+    tables = SimpleNamespace(ref=lambda name, location: delta_at(location, name))
+    assert TableDetails(spark, tables).of(NAME) == delta_at("file:/t", NAME)
 
 
 @pytest.mark.parametrize("exists", [True, failed("DELTA_PATH_DOES_NOT_EXIST")])

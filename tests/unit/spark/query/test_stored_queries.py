@@ -12,7 +12,7 @@ from dbt.adapters.spark_mt.definition.columns import SourceColumns, TableName
 from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.definition.positions import VersionedPosition
 from dbt.adapters.spark_mt.query.analyzer import Source, SourceKind
-from dbt.adapters.spark_mt.spark.catalog.table_details import NoTable, TableDetail
+from dbt.adapters.spark_mt.spark.catalog.table_details import NoTable
 from dbt.adapters.spark_mt.spark.query import stored_queries
 from dbt.adapters.spark_mt.spark.query.stored_queries import (
     DeclaredQueries,
@@ -20,6 +20,7 @@ from dbt.adapters.spark_mt.spark.query.stored_queries import (
     SeenTables,
     StoredQueries,
 )
+from tests.support.refs import delta_at
 from tests.unit.builders import QUERY, analyzed, context, resolve
 
 DDL = "k INT; v STRING"
@@ -38,7 +39,7 @@ class World:
         monkeypatch.setattr(stored_queries, "SparkQueryAnalyzer", self._analyzer)
         sessions = SimpleNamespace(open=self._open)
         self.known = KnownQueries()
-        self.log, self.as_of = self, lambda _, version: str(version)
+        self.history, self.as_of = self, lambda _, version: str(version)
         tables = SeenTables(self, self, self.known)
         self.queries = StoredQueries(sessions, dict, tables)
         self.declared = DeclaredQueries(SimpleNamespace(), tables)
@@ -79,15 +80,15 @@ class World:
     def of(self, name):
         if name != EVENTS or not self.location:
             return NoTable()
-        return TableDetail("delta", self.location)
+        return delta_at(self.location, EVENTS)
 
-    def newest(self, location):
-        assert location == self.location
+    def newest(self, table):
+        assert table.handle == self.location
         return self.version
 
-    def stamp(self, location, version):
+    def stamp(self, table, version):
         there = self.cleaned <= version <= self.version
-        return self.stamps.get(version, f"{location}@{version}") if there else ""
+        return self.stamps.get(version, f"{table.handle}@{version}") if there else ""
 
     def keeps_columns(self, _, after, upto):
         return not self.described & set(range(after + 1, upto + 1))

@@ -67,7 +67,7 @@ class Catalog:
         assert name.name == "leases"
         return len(self.leases.written) - 1
 
-    def location(self, name):
+    def directory(self, name):
         assert name.name == "leases"
         return "/leases"
 

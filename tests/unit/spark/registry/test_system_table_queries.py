@@ -22,6 +22,7 @@ from dbt.adapters.spark_mt.spark.registry.system_table import (
     SmallReader,
     SystemTable,
 )
+from tests.support.refs import delta_at
 
 CATALOG = "c"
 JOB = Job(
@@ -43,8 +44,8 @@ class Files:
         self.rows = dict(rows)
         self.read_paths: list[str] = []
 
-    def read(self, location, columns, known):
-        assert location == "/registry"
+    def read(self, table, columns, known):
+        assert table == delta_at("/registry")
         if not self.rows:
             return None
         new = [path for path in self.rows if path not in known]
@@ -62,8 +63,8 @@ class Versions:
         assert name.schema == "materialized_table_system"
         return self.newest
 
-    def location(self, _name):
-        return "/registry"
+    def table(self, _name):
+        return delta_at("/registry")
 
 
 class Spark:
@@ -258,11 +259,11 @@ import threading, time
 from types import SimpleNamespace
 from dbt.adapters.spark_mt.spark.delta.small_tables import SmallDeltaTables
 class Tables(SmallDeltaTables):
-    def _sizes(self, location, columns): return {"a": 1, "b": 1}
+    def _sizes(self, path, columns): return {"a": 1, "b": 1}
     def _rows_of(self, path, columns): return [(path,)]
 def read():
     threading.main_thread().join()
-    print(sorted(Tables(None, None).read("", (), ()).rows.items()))
+    print(sorted(Tables(None, None).read(SimpleNamespace(handle=""), (), ()).rows.items()))
 threading.Thread(target=read).start()
 """
 

@@ -14,8 +14,7 @@ from dbt.adapters.spark_mt.definition.positions import (
 )
 from dbt.adapters.spark_mt.planning.steps import ApplyChanges
 from dbt.adapters.spark_mt.query.analyzer import Source, SourceKind
-from dbt.adapters.spark_mt.spark.catalog.table_details import TableDetail
-from dbt.adapters.spark_mt.spark.formats.delta import as_of
+from dbt.adapters.spark_mt.spark.delta.tables import DeltaTables
 from dbt.adapters.spark_mt.spark.session.input_size import (
     interpret_if_small,
     may_interpret,
@@ -28,6 +27,7 @@ from dbt.adapters.spark_mt.spark.session.private_session import PrivateSession
 from dbt.adapters.spark_mt.spark.streams.batches import batch_session
 from dbt.adapters.spark_mt.spark.tables.writer import ContentWriter
 from dbt.adapters.spark_mt.strategies.strategy import Write
+from tests.support.refs import delta_at
 
 MODE = "spark.sql.codegen.factoryMode"
 ADAPTIVE, PARTITIONS = "spark.sql.adaptive.enabled", "spark.sql.shuffle.partitions"
@@ -57,10 +57,12 @@ class Session:
 def writing(session, sizes=None):
     """A writer of rows over tables whose logs have sizes, in files and bytes, or have none."""
     log = SimpleNamespace(
-        newest=lambda _: 9, size=lambda where, version: (sizes or {}).get((where, version))
+        newest=lambda _: 9, size=lambda where, version: (sizes or {}).get((where.handle, version))
     )
-    details = SimpleNamespace(of=lambda name: TableDetail("delta", f"/{name.name}"))
-    return ContentWriter(session, None, SimpleNamespace(log=log, as_of=as_of), details, None)
+    details = SimpleNamespace(table=lambda name: delta_at(f"/{name.name}", name))
+    return ContentWriter(
+        session, None, SimpleNamespace(history=log, as_of=DeltaTables(None).as_of), details, None
+    )
 
 
 @pytest.mark.parametrize(

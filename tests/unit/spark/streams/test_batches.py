@@ -17,9 +17,10 @@ from dbt.adapters.spark_mt.spark.query.offsets import (
     kafka_position,
 )
 from dbt.adapters.spark_mt.spark.streams.batches import BatchEnds
+from tests.support.refs import delta_at
 
 LOG = SimpleNamespace(
-    commit=lambda location, version: SimpleNamespace(identity=f"{location}@{version}")
+    commit=lambda table, version: SimpleNamespace(identity=f"{table.handle}@{version}")
 )
 TOPIC = {"orders": {"0": 5}}
 
@@ -42,7 +43,7 @@ def delta(table, requested=None):
         (requested if requested is not None else []).append(name.name)
         return f"id of {name.name}"
 
-    reader = SimpleNamespace(location=lambda name: f"/{name.name}", identity=identity)
+    reader = SimpleNamespace(table=lambda name: delta_at(f"/{name.name}", name), identity=identity)
     return DeltaSource(None, name(table), reader, LOG)
 
 

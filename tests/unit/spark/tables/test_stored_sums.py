@@ -14,11 +14,11 @@ from dbt.adapters.spark_mt.execution.errors import RefreshFailedError
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.execution.table_format import RowsNotThereError, TableColumns
 from dbt.adapters.spark_mt.query.partial_sums import partial_sums
-from dbt.adapters.spark_mt.spark.catalog.table_details import TableDetail
-from dbt.adapters.spark_mt.spark.formats.delta import as_of
+from dbt.adapters.spark_mt.spark.delta.tables import DeltaTables
 from dbt.adapters.spark_mt.spark.tables.stored_sums import StoredSums, SumsTables
 from dbt.adapters.spark_mt.spark.tables.writer import ContentWriter
 from tests.support.differential_cases import Case
+from tests.support.refs import delta_at
 from tests.unit.builders import commit
 
 SUMS = partial_sums(Case("SELECT a, sum(b) AS s FROM t GROUP BY a", {}, {}).tree)
@@ -56,17 +56,16 @@ class MovingLog:
 def test_rows_and_positions_of_stored_sums_are_those_of_one_version():
     from pyspark.sql.types import LongType, StructField, StructType
 
-    detail = TableDetail("delta", "/sums")
-    details = SimpleNamespace(forget=lambda name: None, of=lambda name: detail)  # noqa: ARG005
+    details = SimpleNamespace(forget=lambda name: None, table=lambda name: delta_at("/sums", name))  # noqa: ARG005
     schema = StructType([StructField(name, LongType()) for name in SUMS.sums.columns])
     spark = SimpleNamespace(table=lambda name: SimpleNamespace(schema=schema))  # noqa: ARG005
     resolved = SimpleNamespace(context=QueryContext("c", "s"))
     definition = SimpleNamespace(name=TableName.of("c", "s", "m"), table_id="id", resolved=resolved)
     step = SimpleNamespace(definition=definition)
 
-    found = SumsTables(SimpleNamespace(log=MovingLog(), as_of=as_of), details).find(
-        spark, step, SUMS
-    )
+    found = SumsTables(
+        SimpleNamespace(history=MovingLog(), as_of=DeltaTables(None).as_of), details
+    ).find(spark, step, SUMS)
     assert found is not None
     assert (found.version, found.positions, found.seq) == (0, at(0), 0)
 
@@ -78,10 +77,9 @@ def test_rows_that_another_refresh_has_replaced_are_a_conflict(newest, error):
     def commit_(*_):
         raise RowsNotThereError
 
-    log = SimpleNamespace(newest=lambda where: newest)  # noqa: ARG005
-    tables = SimpleNamespace(log=log, commit=commit_, append=print)
-    detail = TableDetail("delta", "/sums")
-    details = SimpleNamespace(forget=lambda name: None, of=lambda name: detail)  # noqa: ARG005
+    log = SimpleNamespace(is_newest=lambda table, version: version == newest)  # noqa: ARG005
+    tables = SimpleNamespace(history=log, commit=commit_, append=print)
+    details = SimpleNamespace(forget=lambda name: None, table=lambda name: delta_at("/sums", name))  # noqa: ARG005
     name = TableName.of("c", "s", "m")
     definition = SimpleNamespace(name=name, table_id="id", generation=1)
     step = SimpleNamespace(definition=definition, run=SimpleNamespace(positions=at(1)))
@@ -102,7 +100,7 @@ def test_a_table_whose_rows_another_refresh_has_replaced_is_a_conflict(is_first,
         yield SimpleNamespace(content="")
 
     details = SimpleNamespace()
-    writer = ContentWriter(None, None, SimpleNamespace(log=None), details, None)
+    writer = ContentWriter(None, None, SimpleNamespace(history=None), details, None)
     writer._configure = lambda *_: None
     writer._changes = SimpleNamespace(of=of)
     writer._errors = SimpleNamespace(explaining=explaining, has_conflict=lambda _: not is_first)

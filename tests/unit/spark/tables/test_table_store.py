@@ -22,9 +22,9 @@ from dbt.adapters.spark_mt.definition.positions import (
 from dbt.adapters.spark_mt.definition.table_format import CommitEffect
 from dbt.adapters.spark_mt.execution.errors import SourceNotFoundError
 from dbt.adapters.spark_mt.execution.table_history import Commit
-from dbt.adapters.spark_mt.spark.catalog.table_details import NoTable, TableDetail
 from dbt.adapters.spark_mt.spark.formats.delta import FORMAT
 from dbt.adapters.spark_mt.spark.tables.table_store import SparkSourceStates
+from tests.support.refs import delta_at
 
 ORDERS = TableName("orders", "s", "c")
 WIDE = TableName("wide", "s", "c")
@@ -52,37 +52,37 @@ class Log:
             effect=FORMAT.effect_of(operation),
         )
 
-    def versions(self, location):
-        return sorted(self.logs.get(location, ()))
+    def oldest(self, table):
+        return next(iter(self.logs.get(table.handle, {}).values()), None)
 
-    def newest(self, location):
-        return max(self.logs.get(location, ()), default=-1)
+    def newest(self, table):
+        return max(self.logs.get(table.handle, ()), default=-1)
 
-    def is_newest(self, location, version):
-        return version >= 0 and self.newest(location) == version
+    def is_newest(self, table, version):
+        return version >= 0 and self.newest(table) == version
 
-    def stamp(self, location, version):
-        commit = self.logs.get(location, {}).get(version)
+    def stamp(self, table, version):
+        commit = self.logs.get(table.handle, {}).get(version)
         return commit.identity if commit else ""
 
-    def commit(self, location, version):
+    def commit(self, table, version):
         self.reads["commit"] += 1
-        return self.logs.get(location, {}).get(version)
+        return self.logs.get(table.handle, {}).get(version)
 
-    def first_row_change(self, location, after, upto):
+    def first_row_change(self, table, after, upto):
         for version in range(after + 1, upto + 1):
             self.reads["searched"] += 1
-            commit = self.logs[location][version]
+            commit = self.logs[table.handle][version]
             if commit.effect is not CommitEffect.NO_ROWS and commit.rows:
                 return commit
         return None
 
-    def size(self, location, version):
+    def size(self, table, version):
         self.reads["size"] += 1
-        return (200 * version, 200_000 * version) if location in self.logs else None
+        return (200 * version, 200_000 * version) if table.handle in self.logs else None
 
-    def backwards(self, location, newest):
-        log = self.logs[location]
+    def backwards(self, table, newest):
+        log = self.logs[table.handle]
         return (log[version] for version in range(newest, -1, -1) if version in log)
 
 
@@ -94,11 +94,11 @@ class Details:
         self.requested = Counter()
         self._known = {}
 
-    def of(self, name):
+    def table(self, name):
         if name not in self._known:
             self.requested[name.name] += 1
             location = self.catalog.get(name)
-            known = TableDetail("delta", location) if location else NoTable()
+            known = delta_at(location, name) if location else None
             self._known[name] = known
         return self._known[name]
 
@@ -134,7 +134,7 @@ def details():
 
 @pytest.fixture
 def states(log, details):
-    return SparkSourceStates(SimpleNamespace(log=log, format=FORMAT), details, Topics())
+    return SparkSourceStates(SimpleNamespace(history=log, format=FORMAT), details, Topics())
 
 
 def at(version, location="/orders"):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from dbt.adapters.spark_mt.definition.columns import TableName, quote
 from dbt.adapters.spark_mt.definition.commit_metadata import encode_commit
+from dbt.adapters.spark_mt.definition.table_format import TableRef
 from dbt.adapters.spark_mt.execution import errors
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.execution.table_history import is_other_table
@@ -57,6 +58,18 @@ def fenced(
     return version
 
 
+def table_of(details: TableDetails, name: TableName) -> TableRef:
+    """Return a materialized table that was there when its refresh began.
+
+    Raises:
+        CommitConflictError: It is gone.
+    """
+    table = details.table(name)
+    if table is None:
+        raise CommitConflictError(table=name)
+    return table
+
+
 def raise_if_other_table(
     tables: SparkTables, details: TableDetails, name: TableName, metadata: CommitMetadata
 ) -> None:
@@ -68,10 +81,10 @@ def raise_if_other_table(
         CommitConflictError: The table is gone, was released, or was dropped and created again.
     """
     detail = details.of(name)
-    if isinstance(detail, NoTable):
-        is_other = not detail.kind
+    if isinstance(detail, TableRef):
+        is_other = is_other_table(tables.history.backwards(detail), metadata)
     else:
-        is_other = is_other_table(tables.log.backwards(detail.location), metadata)
+        is_other = not isinstance(detail, NoTable) or not detail.kind
     if is_other:
         raise CommitConflictError(table=name)
 
@@ -176,13 +189,13 @@ class WriteErrors:
 
     def _named_in(self, failure: SparkFailure, names: Sequence[str]) -> str:
         """Return the sources whose files a failure names; all of them where it names none."""
-        found = [name for name in names if self._location(name) in failure.message]
+        found = [name for name in names if self._directory(name) in failure.message]
         return ", ".join(found or names)
 
-    def _location(self, name: str) -> str:
+    def _directory(self, name: str) -> str:
         detail = self._details.of(TableName.of(*name.split(".", 2)))
-        location = "" if isinstance(detail, NoTable) else detail.location
-        return location.partition(":")[2].lstrip("/") or name
+        directory = self._tables.directory(detail) if isinstance(detail, TableRef) else ""
+        return directory.partition(":")[2].lstrip("/") or name
 
     def _raise_violations(
         self,
@@ -203,9 +216,9 @@ class WriteErrors:
         """
         self._details.forget()
         detail = self._details.of(step.definition.name)
-        if isinstance(detail, NoTable) or not detail.is_versioned:
+        if not isinstance(detail, TableRef):
             return isinstance(detail, NoTable) and not detail.kind and step.seq > 1
-        commits = self._tables.log.backwards(detail.location)
+        commits = self._tables.history.backwards(detail)
         seqs = (
             commit.metadata.seq for commit in commits if commit.metadata and commit.metadata.seq
         )

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from dbt.adapters.spark_mt.definition.table_format import TableRef
 from dbt.adapters.spark_mt.execution.table_format import TableDescription
 from dbt.adapters.spark_mt.query.analyzer import SourceKind
 from dbt.adapters.spark_mt.spark.catalog.objects import describe_function, describe_view
@@ -20,9 +21,10 @@ if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession
 
     from dbt.adapters.spark_mt.definition.columns import TableName
-    from dbt.adapters.spark_mt.execution.table_format import TableLog, VersionedTables
+    from dbt.adapters.spark_mt.execution.table_format import VersionedTables
 
     SparkTables: TypeAlias = VersionedTables[SparkSession, str]
+    TableDetail: TypeAlias = "TableRef | OtherTable | NoTable"
 
 
 _FILES_GONE = "table whose files are gone"
@@ -33,21 +35,14 @@ SPARK_CATALOG = "spark_catalog"
 
 
 @dataclass(frozen=True, slots=True)
-class TableDetail:
-    """A table.
+class OtherTable:
+    """A table whose format keeps no versions.
 
     Args:
         format: The name of its provider, in lower case.
-        location: Where the table lives, as a path that Spark reads.
     """
 
     format: str
-    location: str
-
-    @property
-    def is_versioned(self) -> bool:
-        """Whether the table has versions."""
-        return FORMATS.of(self.format) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +70,7 @@ class TableDetails:
         self._spark = spark
         self._tables = tables
         self._catalog = _DriverCatalog(spark, tables)
-        self._known: dict[TableName, TableDetail | NoTable] = {}
+        self._known: dict[TableName, TableDetail] = {}
 
     def forget(self, name: TableName | None = None) -> None:
         """Read details again from now on, of one table or of all: the catalog may have changed."""
@@ -84,14 +79,19 @@ class TableDetails:
         else:
             self._known.pop(name, None)
 
-    def of(self, name: TableName) -> TableDetail | NoTable:
+    def of(self, name: TableName) -> TableDetail:
         """Return what the catalog has under the full name `name`."""
         known = self._known.get(name)  # another thread of the statement may forget at any moment
         if known is None:
             known = self._known[name] = self._ask(name)
         return known
 
-    def of_made(self, name: TableName) -> TableDetail | NoTable:
+    def table(self, name: TableName) -> TableRef | None:
+        """Return the table with versions of a name; None where the catalog has none."""
+        found = self.of(name)
+        return found if isinstance(found, TableRef) else None
+
+    def of_made(self, name: TableName) -> TableDetail:
         """Return the same of a table that may have been made since the catalog was asked."""
         found = self.of(name)
         if isinstance(found, NoTable):
@@ -134,18 +134,17 @@ class TableDetails:
 
     def identity(self, name: TableName) -> str:
         """Return the format's own identity of a table; slow where its newest commits lack it."""
-        detail = self.of(name)
-        location = "" if isinstance(detail, NoTable) else detail.location
-        return self._tables.identity(self._spark, name, location)
+        table = self.table(name)
+        return "" if table is None else self._tables.identity(self._spark, table)
 
     def partition_columns(self, name: TableName) -> tuple[str, ...]:
         """Return the columns by which a table is partitioned."""
         return self._tables.partition_columns(self._spark, name)
 
-    def _ask(self, name: TableName) -> TableDetail | NoTable:
-        location = self._catalog.location(name)
-        if location and self._tables.log.is_there(location):
-            return TableDetail(self._tables.format.name, location)
+    def _ask(self, name: TableName) -> TableDetail:
+        table = self._catalog.table(name)
+        if table is not None and self._tables.history.is_there(table):
+            return table
         found = self._asked(name)
         if isinstance(found, NoTable) and found.kind == _FILES_GONE:
             # Another session may create the table between two of the questions.
@@ -158,16 +157,16 @@ class TableDetails:
         Returns:
             None for the description where Spark has to be asked for it.
         """
-        location = self._catalog.location(name)
-        newest = self._tables.log.newest(location) if location else -1
-        found = self._tables.log.description(location, newest) if newest >= 0 else None
+        table, history = self._catalog.table(name), self._tables.history
+        newest = -1 if table is None else history.newest(table)
+        found = None if table is None or newest < 0 else history.description(table, newest)
         is_shown = found is not None and self._catalog.shows_all(found.properties)
         return newest, found if is_shown else None
 
     def _facts(self, name: TableName) -> dict[str, str]:
         return _detailed(self._spark.sql(f"DESCRIBE TABLE EXTENDED {name.sql}").collect())
 
-    def _asked(self, name: TableName) -> TableDetail | NoTable:
+    def _asked(self, name: TableName) -> TableDetail:
         try:
             with spark_errors.unlogged():
                 facts = self._facts(name)
@@ -182,10 +181,9 @@ class TableDetails:
             return self._why_not(name, error)
         if facts.get("Type") == "VIEW":
             return NoTable("view")
-        return TableDetail(
-            format=facts.get("Provider", "").lower(),
-            location=facts.get("Location", ""),
-        )
+        provider = facts.get("Provider", "").lower()
+        is_other = FORMATS.of(provider) is None
+        return OtherTable(provider) if is_other else self._tables.ref(name, facts["Location"])
 
     def _why_not(self, name: TableName, error: Exception) -> NoTable:
         failure = spark_errors.failure_of(error)
@@ -213,19 +211,19 @@ class _DriverCatalog:
         self._spark = spark
         self._tables = tables
 
-    def location(self, name: TableName) -> str:
-        """Return where a table of the format lives, spelled as in DESCRIBE.
+    def table(self, name: TableName) -> TableRef | None:
+        """Return a table of the format, with its location spelled as in DESCRIBE.
 
         Returns:
-            Empty for anything else, and for a table to which the catalog adds options.
+            None for anything else, and for a table to which the catalog adds options.
         """
         is_known = name.catalog == SPARK_CATALOG and not is_connect(self._spark)
         if is_known and has_own_catalog(self._spark):
             with spark_errors.suppress_spark_errors():  # the statements say why there is none
-                return self._location(name)
-        return ""
+                return self._table(name)
+        return None
 
-    def _location(self, name: TableName) -> str:
+    def _table(self, name: TableName) -> TableRef | None:
         java, jvm = self._java()
         tables = jvm.org.apache.spark.sql.catalyst
         none = jvm.scala.Option.apply(None)
@@ -234,8 +232,9 @@ class _DriverCatalog:
         provider, storage = entry.provider(), entry.storage()
         is_ours = provider.isDefined() and provider.get().lower() == self._tables.format.name
         if not is_ours or not storage.properties().isEmpty():
-            return ""
-        return str(jvm.org.apache.hadoop.fs.Path(entry.location()).toString())
+            return None
+        path = jvm.org.apache.hadoop.fs.Path(entry.location())
+        return self._tables.ref(name, str(path.toString()))
 
     def shows_all(self, properties: Mapping[str, str]) -> bool:
         """Whether SHOW TBLPROPERTIES would redact no value of these properties."""
@@ -265,17 +264,17 @@ def clustering_columns(properties: Mapping[str, str]) -> tuple[str, ...]:
 
 
 class NewestVersions:
-    """Newest versions of tables, kept with their locations: a read without a new one is cheap.
+    """Newest versions of tables, kept with their tables: a read without a new one is cheap.
 
     Args:
         details: What the catalog says about tables, for this object alone: it is forgotten only
             where a table is no longer at its location.
-        log: Reads logs.
+        tables: Reads commits.
     """
 
-    def __init__(self, details: TableDetails, log: TableLog) -> None:
+    def __init__(self, details: TableDetails, tables: SparkTables) -> None:
         self._details = details
-        self._log = log
+        self._tables = tables
         self._found: set[TableName] = set()
 
     def __call__(self, name: TableName) -> int:
@@ -287,14 +286,19 @@ class NewestVersions:
         self._details.forget()
         return self._look(name)
 
-    def location(self, name: TableName) -> str:
-        """Return where a table with versions lives; empty without one."""
+    def table(self, name: TableName) -> TableRef | None:
+        """Return a table with versions; None without one."""
         detail = self._details.of_made(name)
-        return "" if isinstance(detail, NoTable) else detail.location
+        return detail if isinstance(detail, TableRef) else None
+
+    def directory(self, name: TableName) -> str:
+        """Return the directory of a table with versions; empty without one."""
+        table = self.table(name)
+        return "" if table is None else self._tables.directory(table)
 
     def _look(self, name: TableName) -> int:
         detail = self._details.of(name)
-        newest = -1 if isinstance(detail, NoTable) else self._log.newest(detail.location)
+        newest = self._tables.history.newest(detail) if isinstance(detail, TableRef) else -1
         if newest >= 0:
             self._found.add(name)
         else:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructField, StructType
 
     from dbt.adapters.spark_mt.definition.columns import TableName
+    from dbt.adapters.spark_mt.definition.table_format import TableRef
     from dbt.adapters.spark_mt.execution.table_format import VersionRange
     from dbt.adapters.spark_mt.spark.delta.commits import FileAction
     from dbt.adapters.spark_mt.spark.delta.log import DeltaLog
@@ -97,18 +98,18 @@ class RangeReader:
         self._spark = spark
         self._log = log
         self._schemas: dict[tuple[TableName, int], StructType] = {}
-        self._found: dict[tuple[str, int, int], FileChanges | None] = {}
-        self._kept_columns: dict[tuple[str, int, int], bool] = {}
+        self._found: dict[tuple[TableRef, int, int], FileChanges | None] = {}
+        self._kept_columns: dict[tuple[TableRef, int, int], bool] = {}
 
     def changed_types(self, range_: VersionRange) -> tuple[str, ...]:
         """As `TableChanges.changed_types`; the log has the schemas of both versions."""
         if range_.is_empty or range_.after == BEFORE_ALL or self._keeps_columns(range_):
             return ()
         after, upto = range_.after.version, range_.upto.version
-        now = self._log.table_schema(range_.location, upto, after=after)
+        now = self._log.table_schema(range_.table, upto, after=after)
         if not now:
             return ()  # only the protocol changed
-        before = self._log.table_schema(range_.location, after)
+        before = self._log.table_schema(range_.table, after)
         if not before:  # the log was cleaned up to a checkpoint
             if maps_names(now):
                 return ("the names of columns in the data files are not known",)
@@ -147,21 +148,21 @@ class RangeReader:
         if range_.is_empty:
             return ChangeExtent(ChangeKind.NONE)
         first, last = range_.after.version + 1, range_.upto.version
-        actions = self._log.file_actions(range_.location, first, last)
+        actions = self._log.file_actions(range_.table, first, last)
         if actions is None:
             return ChangeExtent(ChangeKind.GONE)
         changes = self._files(range_) or _UNKNOWN
         recorded = self._log.commits(
-            (range_.location, version) for version in {a.version for a in actions}
+            (range_.table, version) for version in {a.version for a in actions}
         )
         counted = {commit.version: commit.changed for commit in recorded.values()}
         kind = ChangeKind.ADDED if changes.added else ChangeKind.NONE
         if changes.removes_rows:
             kind = ChangeKind.REMOVED
         with suppress_spark_errors(lambda failure: failure.is_unreadable_version):
-            rows = self._log.rows(range_.location, last)
+            rows = self._log.rows(range_.table, last)
             if rows is None:
-                query = f"SELECT count(*) FROM {as_of(range_.name, last)}"
+                query = f"SELECT count(*) FROM {as_of(range_.table.name, last)}"
                 rows = int(self._spark.sql(query).collect()[0][0])
             changed = rows if changes is _UNKNOWN else changed_rows(actions, counted, rows)
             return ChangeExtent(kind, changed, rows)
@@ -227,16 +228,16 @@ class RangeReader:
         before, after = range_.after.version, range_.upto.version
         if self._schema(range_, before) != self._schema(range_, after):
             return None
-        if not has_change_feed(self._spark, range_.name):
+        if not has_change_feed(self._spark, range_.table.name):
             return None
-        feed = f"table_changes({quote_text(range_.name.sql)}, {before + 1}, {after})"
+        feed = f"table_changes({quote_text(range_.table.name.sql)}, {before + 1}, {after})"
         columns = self._listed(range_)
         counts = "IF(_change_type IN ('insert', 'update_postimage'), 1L, -1L)"
         return f"SELECT {columns}, {counts} AS {weight} FROM {feed}"
 
     def _counts_changed_rows(self, range_: VersionRange, versions: Iterable[int]) -> bool:
         """Whether one of some commits reports rows that it updated or deleted."""
-        found = self._log.commits((range_.location, version) for version in versions)
+        found = self._log.commits((range_.table, version) for version in versions)
         return any(commit.changed for commit in found.values())
 
     def _compared(self, range_: VersionRange, changes: FileChanges) -> ChangeKind:
@@ -270,7 +271,7 @@ class RangeReader:
     def _rows(self, range_: VersionRange, version: int, files: Iterable[str] | None = None) -> str:
         there = {f.name.lower() for f in self._schema(range_, version)}
         columns = self._listed(range_, there)
-        query = f"SELECT {columns} FROM {range_.name.sql} VERSION AS OF {version}"
+        query = f"SELECT {columns} FROM {range_.table.name.sql} VERSION AS OF {version}"
         if files is None:
             return query
         return f"{query} WHERE {_FILE_METADATA}.file_name IN ({', '.join(map(quote_text, files))})"
@@ -309,15 +310,15 @@ class RangeReader:
         """Return the columns of a version, which never change; reading them costs 0.03 s."""
         if version == range_.after.version and self._keeps_columns(range_):
             version = range_.upto.version
-        key = (range_.name, version)
+        key = (range_.table.name, version)
         if key not in self._schemas:
-            query = f"SELECT * FROM {as_of(range_.name, version)}"
+            query = f"SELECT * FROM {as_of(range_.table.name, version)}"
             self._schemas[key] = self._spark.sql(query).schema
         return self._schemas[key]
 
     def _keeps_columns(self, range_: VersionRange) -> bool:
         """Whether no commit of a range changes columns; it is asked for several times."""
-        key = (range_.location, range_.after.version, range_.upto.version)
+        key = (range_.table, range_.after.version, range_.upto.version)
         if key not in self._kept_columns:
             self._kept_columns[key] = self._log.keeps_columns(*key)
         return self._kept_columns[key]
@@ -325,9 +326,9 @@ class RangeReader:
     def _files(self, range_: VersionRange) -> FileChanges | None:
         """Return what happened to the files; None where a commit is no longer in the log."""
         first, last = range_.after.version + 1, range_.upto.version
-        key = (range_.location, first, last)
+        key = (range_.table, first, last)
         if key not in self._found:
-            actions = self._log.file_actions(range_.location, first, last)
+            actions = self._log.file_actions(range_.table, first, last)
             self._found[key] = None if actions is None else self._changed(range_, actions)
         return self._found[key]
 
@@ -351,7 +352,7 @@ class RangeReader:
         if not versions:
             return False
         now, *others = (
-            self._log.table_schema(range_.location, version) for version in (upto, *versions)
+            self._log.table_schema(range_.table, version) for version in (upto, *versions)
         )
         known = bool(now) and all(others)
         return not known or any(changed_types(text, now, range_.columns) for text in others)
@@ -361,10 +362,10 @@ class RangeReader:
         after, upto = range_.after.version, range_.upto.version
         if range_.after == BEFORE_ALL or self._keeps_columns(range_):
             return False
-        now = self._log.table_schema(range_.location, upto, after=after)
+        now = self._log.table_schema(range_.table, upto, after=after)
         if not maps_names(now):
             return False
-        before = self._log.table_schema(range_.location, after)
+        before = self._log.table_schema(range_.table, after)
         return not before or has_moved_columns(before, now, range_.columns)
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from dbt.adapters.spark_mt.definition.table_format import TableRef
     from dbt.adapters.spark_mt.spark.session.driver_files import DriverFiles
 
 
@@ -52,7 +53,7 @@ class SmallDeltaTables:
         self._is_there: bool | None = None
 
     def read(
-        self, location: str, columns: Sequence[str], known: Collection[str]
+        self, table: TableRef, columns: Sequence[str], known: Collection[str]
     ) -> DataFiles | None:
         """As `SmallTables.read`.
 
@@ -64,19 +65,19 @@ class SmallDeltaTables:
 
         # PyArrow raises these for what it cannot read. Then Spark reads it, or says what is wrong.
         with suppress_spark_errors(), suppress(ArrowException, OSError, UnicodeDecodeError):
-            sizes = self._sizes(location, columns)
+            sizes = self._sizes(table.handle, columns)
             missing = [path for path in sizes or () if path not in known]
             if sizes is not None and sum(sizes[path] for path in missing) <= _MOST_BYTES:
                 return DataFiles(frozenset(sizes), self._rows(missing, columns))
         return None
 
-    def _sizes(self, location: str, columns: Collection[str]) -> dict[str, int] | None:
+    def _sizes(self, path: str, columns: Collection[str]) -> dict[str, int] | None:
         if self._is_there is None:
             self._is_there = _Kernel.is_there(self._spark)
         if not self._is_there:
             return None
         self._kernel = self._kernel or _Kernel(self._spark)
-        return self._kernel.data_files(location, columns)
+        return self._kernel.data_files(path, columns)
 
     def _rows(self, paths: Sequence[str], columns: Sequence[str]) -> dict[str, _Rows]:
         if len(paths) <= 1:
@@ -119,7 +120,7 @@ class _Kernel:
         """Whether the JVM has Kernel: a Delta of the user's own may be without it."""
         return _has(spark.sparkContext._jvm, _ENGINE)  # noqa: SLF001 - as above
 
-    def data_files(self, location: str, columns: Collection[str]) -> dict[str, int] | None:
+    def data_files(self, path: str, columns: Collection[str]) -> dict[str, int] | None:
         """Return the sizes of a table's data files in bytes, by path.
 
         Returns:
@@ -128,7 +129,7 @@ class _Kernel:
         Raises:
             py4j.protocol.Py4JJavaError: There is no table, or Kernel cannot read it.
         """
-        snapshot = self._table(self._engine, location).getLatestSnapshot(self._engine)
+        snapshot = self._table(self._engine, path).getLatestSnapshot(self._engine)
         if (
             is_mapped(snapshot.getTableProperties())
             or not snapshot.getPartitionColumnNames().isEmpty()

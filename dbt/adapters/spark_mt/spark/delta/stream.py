@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.definition.positions import ChangeKind, Position
+    from dbt.adapters.spark_mt.definition.table_format import TableRef
     from dbt.adapters.spark_mt.execution.ports import StartPosition
     from dbt.adapters.spark_mt.spark.delta.log import DeltaLog
     from dbt.adapters.spark_mt.spark.query.sources import SparkSourceReader
@@ -75,7 +76,7 @@ class DeltaSource:
             SourceNotFoundError: The version is no longer in the log.
         """
         version = version_read(self._name, json.loads(offset))
-        return position_in(self._log, self._name, self._location, version)
+        return position_in(self._log, self._table, version)
 
     def identity(self) -> str:
         """Return the id of the table, by which offsets name it."""
@@ -93,7 +94,7 @@ class DeltaSource:
         """
         if not isinstance(position, VersionedPosition) or position == BEFORE_ALL:
             return True
-        commit = self._log.commit(self._location, position.version)
+        commit = self._log.commit(self._table, position.version)
         return commit is not None and commit.identity == position.identity
 
     def kind(self, after: Position | None, upto: Position) -> ChangeKind:
@@ -110,8 +111,8 @@ class DeltaSource:
         return bool(self._reader.changed_types(SourceSpan(self._name, after, upto, columns)))
 
     @cached_property
-    def _location(self) -> str:
-        return self._reader.location(self._name)
+    def _table(self) -> TableRef:
+        return self._reader.table(self._name)
 
     def stream(
         self,
@@ -124,7 +125,7 @@ class DeltaSource:
         whatever the limits.
         """
         self._spark.conf.set(_NOT_YET_WRITTEN, "true")
-        self._location = self._reader.location(self._name)
+        self._table = self._reader.table(self._name)
         reader = self._spark.readStream.options(**_WHOLE_COMMITS)
         if after is not None and after != BEFORE_ALL:
             reader = reader.option("startingVersion", str(_versioned(after).version + 1))
@@ -133,7 +134,7 @@ class DeltaSource:
     def batch(self, after: Position | None, upto: Position) -> DataFrame:
         """Open the rows that were added between two versions; all of `upto` for None."""
         begin = BEFORE_ALL if after is None else _versioned(after)
-        range_ = VersionRange(self._name, self._location, begin, _versioned(upto))
+        range_ = VersionRange(self._table, begin, _versioned(upto))
         return self._spark.sql(RangeReader(self._spark, self._log).added(range_))
 
 

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.columns import quote, quote_text
+from dbt.adapters.spark_mt.definition.table_format import TableRef
 from dbt.adapters.spark_mt.execution.table_format import FENCE
 from dbt.adapters.spark_mt.planning.properties import is_changed_by_row, location_of, properties_of
 from dbt.adapters.spark_mt.query.bags import BagColumn, same_row
@@ -42,14 +43,21 @@ class DeltaTables:
 
     format = delta_format.FORMAT
 
-    def __init__(self, log: DeltaLog) -> None:
-        self.log = log
+    def __init__(self, history: DeltaLog) -> None:
+        self.history = history
         self._is_checked = False
 
-    def identity(self, session: SparkSession, name: TableName, location: str) -> str:
+    def ref(self, name: TableName, location: str) -> TableRef:
+        """As `VersionedTables.ref`; the path is where the log is."""
+        return TableRef(name, self.format.name, location)
+
+    def directory(self, table: TableRef) -> str:
+        """As `VersionedTables.directory`."""
+        return table.handle
+
+    def identity(self, session: SparkSession, table: TableRef) -> str:
         """Return the id of a table; slow where the newest commits do not have it."""
-        found = self.log.table_id(location) if location else ""
-        return found or str(_detail(session, name)["id"] or "")
+        return self.history.table_id(table) or str(_detail(session, table.name)["id"] or "")
 
     def partition_columns(self, session: SparkSession, name: TableName) -> tuple[str, ...]:
         """Return the columns by which a table is partitioned."""
@@ -57,17 +65,17 @@ class DeltaTables:
 
     def changes(self, session: SparkSession) -> RangeReader:
         """Return a reader of changes."""
-        return RangeReader(session, self.log)
+        return RangeReader(session, self.history)
 
-    def as_of(self, name: TableName, version: int) -> str:
+    def as_of(self, table: TableRef, version: int) -> str:
         """As `VersionedTables.as_of`."""
-        return delta_format.as_of(name, version)
+        return delta_format.as_of(table.name, version)
 
     def stream_source(
         self, session: SparkSession, name: TableName, reader: SparkSourceReader
     ) -> DeltaSource:
         """Open a table as a source of streams."""
-        return DeltaSource(session, name, reader, self.log)
+        return DeltaSource(session, name, reader, self.history)
 
     def commit(
         self,

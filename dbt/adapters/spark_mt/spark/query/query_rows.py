@@ -371,7 +371,7 @@ class QueryRows:
             view = f"{_CHANGES}{label}{number}"
             body = rows_of(range_) or f"SELECT * FROM {self._at_end(range_)} WHERE false"
             session.spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {view} AS\n{body}")
-            views[str(range_.name)] = view
+            views[str(range_.table.name)] = view
         resolved = definition.resolved
         pins = Pins(self._reads(run), views, label, recorded=resolved.source_columns)
         pinned = pin_query(session.spark, resolved.expanded_query, resolved.context, pins)
@@ -386,8 +386,7 @@ class QueryRows:
         upto = run.positions
         return [
             VersionRange(
-                names[name],
-                self._sources.location(names[name]),
+                self._sources.table(names[name]),
                 after,
                 end,
                 run.columns_of(name),
@@ -401,23 +400,23 @@ class QueryRows:
         """Return what reads each source with versions at its position in a run."""
         names = {str(source.name): source.name for source in run.sources}
         return {
-            name: self._tables.as_of(names[name], position.version)
+            name: self._tables.as_of(self._sources.table(names[name]), position.version)
             for name, position in run.positions.items()
             if isinstance(position, VersionedPosition)
         }
 
     def _at_end(self, range_: VersionRange) -> str:
-        return self._tables.as_of(range_.name, range_.upto.version)
+        return self._tables.as_of(range_.table, range_.upto.version)
 
     def are_there(self, run: RefreshRun) -> bool:
         """Whether the tables have the very versions that a run reads: none was made again."""
         names = {str(source.name): source.name for source in run.sources}
         wanted = {
-            (self._sources.location(names[name]), position.version): position.identity
+            (self._sources.table(names[name]), position.version): position.identity
             for name, position in run.positions.items()
             if isinstance(position, VersionedPosition)
         }
-        found = self._tables.log.commits(wanted)
+        found = self._tables.history.commits(wanted)
         return all(key in found and found[key].identity == wanted[key] for key in wanted)
 
     def _settled(

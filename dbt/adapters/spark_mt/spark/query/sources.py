@@ -16,6 +16,7 @@ from dbt.adapters.spark_mt.definition.positions import (
     UnknownPosition,
     VersionedPosition,
 )
+from dbt.adapters.spark_mt.definition.table_format import TableRef
 from dbt.adapters.spark_mt.execution import errors
 from dbt.adapters.spark_mt.execution.ports import StartPosition
 from dbt.adapters.spark_mt.execution.table_format import VersionRange
@@ -31,10 +32,10 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.definition.positions import FollowedPosition
     from dbt.adapters.spark_mt.execution.ports import SourceSpan
-    from dbt.adapters.spark_mt.execution.table_format import TableLog
+    from dbt.adapters.spark_mt.execution.table_format import TableHistory
     from dbt.adapters.spark_mt.spark.catalog.table_details import (
+        OtherTable,
         SparkTables,
-        TableDetail,
         TableDetails,
     )
     from dbt.adapters.spark_mt.spark.session.private_session import PrivateSessions
@@ -114,8 +115,6 @@ class LogReader:
 
 _ATTEMPTS = 20
 _NOT_HELD = "its log no longer holds version {}"
-_PROBES = 15
-"""How many commits of a log are looked at in one job, in search of an instant."""
 
 
 class SparkSourceReader:
@@ -125,7 +124,7 @@ class SparkSourceReader:
         self, tables: SparkTables, details: TableDetails, sessions: PrivateSessions
     ) -> None:
         self._tables = tables
-        self._log = tables.log
+        self._history = tables.history
         self._details = details
         self._sessions = sessions
         self._logs = LogReader(sessions)
@@ -161,7 +160,7 @@ class SparkSourceReader:
         Raises:
             SourceNotFoundError: The table is gone, or its log no longer holds the version.
         """
-        return position_in(self._log, source, self.location(source), version)
+        return position_in(self._history, self.table(source), version)
 
     def first_record_after(self, source: TableName, position: OffsetPosition) -> int | None:
         """Return the time of the first record of a log after a position; None without one."""
@@ -171,7 +170,10 @@ class SparkSourceReader:
         """Whether the source still has the very version that `position` names, or all after it."""
         if isinstance(position, OffsetPosition):
             return self._logs.is_readable(source, position)
-        commit = self._log.commit(self._detail(source).location, position.version)
+        table = self._detail(source)
+        if not isinstance(table, TableRef):
+            return False
+        commit = self._history.commit(table, position.version)
         return commit is not None and commit.identity == position.identity
 
     def is_current(self, source: Source, position: Position) -> bool:
@@ -186,8 +188,8 @@ class SparkSourceReader:
             return False
         detail = self._details.of(source.name)
         return (
-            not isinstance(detail, NoTable)
-            and self._log.is_newest(detail.location, position.version)
+            isinstance(detail, TableRef)
+            and self._history.is_newest(detail, position.version)
             and self.is_readable(source.name, position)
         )
 
@@ -199,13 +201,17 @@ class SparkSourceReader:
         """Return the format's own identity of a table."""
         return self._details.identity(source)
 
-    def location(self, source: TableName) -> str:
-        """Return where a table lives.
+    def table(self, source: TableName) -> TableRef:
+        """Return a table with versions.
 
         Raises:
-            SourceNotFoundError: It is gone.
+            SourceNotFoundError: It is gone, or has no versions any more.
         """
-        return self._detail(source).location
+        found = self._detail(source)
+        if not isinstance(found, TableRef):
+            problem = f"it is a {found.format} table, which keeps no versions"
+            raise errors.SourceNotFoundError(source=source, problem=problem)
+        return found
 
     def changed_types(self, span: SourceSpan) -> tuple[str, ...]:
         """As `SourceReader.changed_types`; most often the log alone shows that there are none."""
@@ -221,7 +227,7 @@ class SparkSourceReader:
         if range_ is None or range_.after == BEFORE_ALL:
             return False
         after, upto = range_.after.version, range_.upto.version
-        changed = self._log.first_row_change(range_.location, after, upto)
+        changed = self._history.first_row_change(range_.table, after, upto)
         return changed is None and self._is_readable(range_)
 
     def changes(self, span: SourceSpan, *, net: bool) -> ChangeKind:
@@ -253,49 +259,38 @@ class SparkSourceReader:
     def position_at(self, source: TableName, instant_ms: int) -> StartPosition:
         """Return the position right before the first commit made at or after an instant."""
         detail = self._detail(source)
-        if not detail.is_versioned:
+        if not isinstance(detail, TableRef):
             return self._logs.position_at(source, detail.format, instant_ms)
-        location = detail.location
-        versions = self._log.versions(location)
-        first = self._first_at_or_after(location, versions, instant_ms)
-        if first == 0:
+        version = self._history.at(detail, instant_ms)
+        if version is None:
             return StartPosition(BEFORE_ALL, is_complete=False)
-        return StartPosition(position_in(self._log, source, location, versions[first - 1]))
+        return StartPosition(position_in(self._history, detail, version))
 
     def _range(self, span: SourceSpan) -> VersionRange | None:
-        """Return a span of a table's versions; None for one with a position of a log."""
+        """Return a span of a table's versions; None where positions or the table have none."""
         after, upto = span.after, span.upto
         if isinstance(after, OffsetPosition) or isinstance(upto, OffsetPosition):
             return None
-        return VersionRange(span.source, self.location(span.source), after, upto, span.columns)
+        table = self._detail(span.source)
+        if not isinstance(table, TableRef):
+            return None
+        return VersionRange(table, after, upto, span.columns)
 
     def _keeps_columns(self, range_: VersionRange) -> bool:
         if range_.is_empty or range_.after == BEFORE_ALL:
             return True
         after, upto = range_.after.version, range_.upto.version
-        return self._log.keeps_columns(range_.location, after, upto)
+        return self._history.keeps_columns(range_.table, after, upto)
 
     def _is_readable(self, range_: VersionRange) -> bool:
         """Whether the first position of a range still is one of this table."""
         known = range_.is_empty or range_.after == BEFORE_ALL
-        return known or self.is_readable(range_.name, range_.after)
-
-    def _first_at_or_after(self, location: str, versions: list[int], instant_ms: int) -> int:
-        """Return which of the versions is the first of that time, their number if none is."""
-        first, end = 0, len(versions)
-        while first < end:
-            probes = range(first, end, max(1, (end - first) // _PROBES))
-            times = self._log.commit_times(location, (versions[at] for at in probes))
-            late = [at for at in probes if times[versions[at]] >= instant_ms]
-            early = [at for at in probes if times[versions[at]] < instant_ms]
-            first = early[-1] + 1 if early else first
-            end = late[0] if late else end
-        return first
+        return known or self.is_readable(range_.table.name, range_.after)
 
     def _why_unreadable(self, range_: VersionRange) -> ChangeKind:
         """Return GONE if its log was cleaned up so far, else REPLACED, by a namesake."""
-        versions = self._log.versions(range_.location)
-        cleaned = bool(versions) and range_.after.version < versions[0]
+        oldest = self._history.oldest(range_.table)
+        cleaned = oldest is not None and range_.after.version < oldest.version
         return ChangeKind.GONE if cleaned else ChangeKind.REPLACED
 
     def _settled(
@@ -315,8 +310,8 @@ class SparkSourceReader:
         )
 
     def _positions(self, versions: dict[TableName, int]) -> dict[str, Position]:
-        keys = {name: (self._detail(name).location, v) for name, v in versions.items()}
-        commits = self._log.commits(keys.values())
+        keys = {name: (self.table(name), v) for name, v in versions.items()}
+        commits = self._history.commits(keys.values())
         found: dict[str, Position] = {}
         for name, key in keys.items():
             if key not in commits:
@@ -328,12 +323,12 @@ class SparkSourceReader:
         return {name: self._newest(name) for name in names}
 
     def _newest(self, name: TableName) -> int:
-        newest = self._log.newest(self._detail(name).location)
+        newest = self._history.newest(self.table(name))
         if newest < 0:
             raise errors.SourceNotFoundError(source=name, problem="its log is empty")
         return newest
 
-    def _detail(self, name: TableName) -> TableDetail:
+    def _detail(self, name: TableName) -> TableRef | OtherTable:
         detail = self._details.of(name)
         if isinstance(detail, NoTable):
             problem = detail.problem or "there is no such table"
@@ -341,25 +336,17 @@ class SparkSourceReader:
         return detail
 
 
-def position_in(
-    log: TableLog, source: TableName | str, location: str, version: int
-) -> VersionedPosition:
+def position_in(history: TableHistory, table: TableRef, version: int) -> VersionedPosition:
     """Return the position that a version of a table is, `BEFORE_ALL` before the first.
 
-    Args:
-        log: Reads logs.
-        source: The table, for the message.
-        location: Where it lives.
-        version: The version.
-
     Raises:
-        SourceNotFoundError: The log no longer holds it.
+        SourceNotFoundError: The commit of the version no longer exists.
     """
     if version < 0:
         return BEFORE_ALL
-    commit = log.commit(location, version)
+    commit = history.commit(table, version)
     if commit is None:
-        raise errors.SourceNotFoundError(source=source, problem=_NOT_HELD.format(version))
+        raise errors.SourceNotFoundError(source=table.name, problem=_NOT_HELD.format(version))
     return VersionedPosition(version, commit.identity)
 
 

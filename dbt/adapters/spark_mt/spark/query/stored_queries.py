@@ -13,9 +13,9 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.positions import VersionedPosition
+from dbt.adapters.spark_mt.definition.table_format import TableRef
 from dbt.adapters.spark_mt.query.analyzer import SourceKind
 from dbt.adapters.spark_mt.resolution.query_options import PROCESS_FUNCTION, processed
-from dbt.adapters.spark_mt.spark.catalog.table_details import NoTable
 from dbt.adapters.spark_mt.spark.query.analyzer import SparkQueryAnalyzer
 from dbt.adapters.spark_mt.spark.query.binding import accepted_text
 from dbt.adapters.spark_mt.spark.session.private_session import context_of
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from dbt.adapters.spark_mt.definition.columns import Column, SourceColumns, TableName
+    from dbt.adapters.spark_mt.definition.columns import Column, SourceColumns
     from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition
     from dbt.adapters.spark_mt.definition.positions import Positions
     from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery
@@ -47,15 +47,13 @@ class SeenTable:
     """A range of versions in which a table has the same columns.
 
     Args:
-        name: Its full name.
-        location: Where the table lives.
+        table: The table.
         since: The first version.
         stamp: That of the commit of the first version, which another table there does not have.
         upto: The last version that was looked at.
     """
 
-    name: TableName
-    location: str
+    table: TableRef
     since: int
     stamp: str
     upto: int
@@ -116,7 +114,7 @@ class SeenTables:
 
     def __init__(self, tables: SparkTables, details: TableDetails, known: KnownQueries) -> None:
         self._tables = tables
-        self._log = tables.log
+        self._history = tables.history
         self._details = details
         self.known = known
 
@@ -129,11 +127,11 @@ class SeenTables:
         found = {}
         for each in columns:
             detail = self._details.of(each.table)
-            if isinstance(detail, NoTable) or not detail.is_versioned:
+            if not isinstance(detail, TableRef):
                 return {}
-            newest = self._log.newest(detail.location)
-            stamp = self._log.stamp(detail.location, newest)
-            found[each.source] = SeenTable(each.table, detail.location, newest, stamp, newest)
+            newest = self._history.newest(detail)
+            stamp = self._history.stamp(detail, newest)
+            found[each.source] = SeenTable(detail, newest, stamp, newest)
         return found
 
     def keep(
@@ -160,7 +158,7 @@ class SeenTables:
         for name, table in found.tables.items():
             if not self.is_there(table):
                 return None
-            newest = self._log.newest(table.location)
+            newest = self._history.newest(table.table)
             if newest < table.upto or not self.has_columns_at(table, newest):
                 return None
             tables[name] = replace(table, upto=newest)
@@ -170,21 +168,20 @@ class SeenTables:
         return found
 
     def is_there(self, table: SeenTable) -> bool:
-        """Whether the table that was seen, and no other one, has its name and location."""
-        detail = self._details.of(table.name)
-        if isinstance(detail, NoTable) or detail.location != table.location:
+        """Whether the table that was seen, and no other one, has its name and place."""
+        if self._details.of(table.table.name) != table.table:
             return False
-        return self._log.stamp(table.location, table.since) == table.stamp
+        return self._history.stamp(table.table, table.since) == table.stamp
 
     def as_of(self, table: SeenTable, version: int) -> str:
         """Return what reads a table as of a version."""
-        return self._tables.as_of(table.name, version)
+        return self._tables.as_of(table.table, version)
 
     def has_columns_at(self, table: SeenTable, version: int) -> bool:
         """Whether a table that is there has the columns at a version that it was seen with."""
         if version <= table.upto:
             return table.since <= version
-        return self._log.keeps_columns(table.location, table.upto, version)
+        return self._history.keeps_columns(table.table, table.upto, version)
 
 
 class DeclaredQueries:

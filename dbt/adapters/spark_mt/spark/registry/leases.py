@@ -116,10 +116,10 @@ class SparkLeaseLog:
         return max((at for term, at in beats if term == lease.term), default=0)
 
     def _heartbeats(self, catalog: str) -> str:
-        location = self._versions.location(_name(catalog))
-        if not location:
+        directory = self._versions.directory(_name(catalog))
+        if not directory:
             raise SystemTableGoneError(table=_name(catalog))
-        return f"{location}/{_HEARTBEATS}"
+        return f"{directory}/{_HEARTBEATS}"
 
 
 def _name(catalog: str) -> TableName:

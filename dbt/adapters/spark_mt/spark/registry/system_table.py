@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from dbt.adapters.spark_mt.definition.table_format import TableRef
     from dbt.adapters.spark_mt.execution.table_format import SmallTables
     from dbt.adapters.spark_mt.spark.catalog.table_details import NewestVersions, SparkTables
     from dbt.adapters.spark_mt.spark.session.private_session import PrivateSessions
@@ -232,7 +233,8 @@ class SmallReader:
             if catalog not in self._databases:
                 self._databases[catalog] = self._made()
             database = self._databases[catalog]
-            if not self._update(database, self._versions.location(name)):
+            table = self._versions.table(name)
+            if table is None or not self._update(database, table):
                 return None
             names = {name: f":{name}" for name in parameters}
             return database.execute(query.format(table="stored", **names), parameters).fetchall()
@@ -244,11 +246,11 @@ class SmallReader:
         database.execute(f"CREATE TABLE stored (data_file, {columns})")
         return database
 
-    def _update(self, database: sqlite3.Connection, location: str) -> bool:
+    def _update(self, database: sqlite3.Connection, table: TableRef) -> bool:
         """Take in the data files of the newest version; whether that was possible."""
         there = database.execute("SELECT DISTINCT data_file FROM stored").fetchall()
         known = {row["data_file"] for row in there}
-        found = self._tables.read(location, self._columns, known)
+        found = self._tables.read(table, self._columns, known)
         if found is None:
             return False
         gone = [(path,) for path in known - found.paths]

@@ -18,7 +18,6 @@ from dbt.adapters.spark_mt.execution.ports import BatchDone, CommitConflictError
 from dbt.adapters.spark_mt.planning.constraints import guarded
 from dbt.adapters.spark_mt.planning.steps import WriteBatch
 from dbt.adapters.spark_mt.spark.catalog.commit import WriteErrors, fenced
-from dbt.adapters.spark_mt.spark.catalog.table_details import NoTable
 from dbt.adapters.spark_mt.spark.session.input_size import interpret_if_small, sizes_of
 from dbt.adapters.spark_mt.spark.session.private_session import PrivateSession
 
@@ -331,10 +330,8 @@ class BatchWriter:
         return BatchDone(after, step.stream, 1, rows or 0, now)
 
     def _read(self, table: StoredTable, version: int) -> Commit | None:
-        detail = self._details.of(table.name)
-        if isinstance(detail, NoTable):
-            return None
-        return self._tables.log.commit(detail.location, version)
+        found = self._details.table(table.name)
+        return None if found is None else self._tables.history.commit(found, version)
 
 
 def _none_of(rows: str) -> str:

@@ -11,8 +11,8 @@ from dbt.adapters.spark_mt.execution.checks import ComparisonFailedError
 from dbt.adapters.spark_mt.execution.ports import RowDifference, RowDifferences, Side
 from dbt.adapters.spark_mt.execution.table_history import partly_refreshed
 from dbt.adapters.spark_mt.resolution.options import session_confs
-from dbt.adapters.spark_mt.spark.catalog.commit import computed_rows, keys_query
-from dbt.adapters.spark_mt.spark.catalog.table_details import NoTable, clustering_columns
+from dbt.adapters.spark_mt.spark.catalog.commit import computed_rows, keys_query, table_of
+from dbt.adapters.spark_mt.spark.catalog.table_details import clustering_columns
 from dbt.adapters.spark_mt.spark.formats.installed import FORMATS
 from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_error
 from dbt.adapters.spark_mt.spark.session.types import columns_of
@@ -65,10 +65,10 @@ class SparkTableObserver:
 
     def is_partly_refreshed(self, table: StoredTable) -> bool:
         """Whether partitions were refreshed to another state of the sources than the rest."""
-        detail = self._details.of(table.name)
-        if isinstance(detail, NoTable):
+        found = self._details.table(table.name)
+        if found is None:
             return False
-        return partly_refreshed(self._tables.log.backwards(detail.location), table.positions)
+        return partly_refreshed(self._tables.history.backwards(found), table.positions)
 
     def differences(self, table: StoredTable, run: RefreshRun, limit: int) -> RowDifferences:
         """Compare the rows of a table with those of its query.
@@ -81,7 +81,8 @@ class SparkTableObserver:
             try:
                 session.configure(session_confs(definition.run_options))
                 expected = self._expected(session, table, run)
-                actual = f"SELECT * FROM {self._tables.as_of(table.name, table.version)}"
+                found = table_of(self._details, table.name)
+                actual = f"SELECT * FROM {self._tables.as_of(found, table.version)}"
                 query = difference_query(actual, expected, definition.resolved.columns, limit)
                 return _read(session, query)
             except MaterializedTableError as error:
@@ -119,7 +120,8 @@ class SparkTableObserver:
         """Yield the rows that the table had when its query began to count, with today's columns."""
         if baseline.kept_version is None:
             return
-        rows = self._tables.as_of(table.name, baseline.kept_version)
+        found = table_of(self._details, table.name)
+        rows = self._tables.as_of(found, baseline.kept_version)
         there = {name.lower() for name in session.spark.sql(f"SELECT * FROM {rows}").columns}
         columns = ", ".join(
             quote(c.name)

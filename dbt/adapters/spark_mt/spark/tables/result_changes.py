@@ -20,6 +20,7 @@ from dbt.adapters.spark_mt.query.operators import scans
 from dbt.adapters.spark_mt.query.partial_sums import summable_types
 from dbt.adapters.spark_mt.query.types import castable_ddl, parse_type, unbounded_type
 from dbt.adapters.spark_mt.resolution import columns as table_columns
+from dbt.adapters.spark_mt.spark.catalog.commit import table_of
 from dbt.adapters.spark_mt.spark.query.query_relations import analysed, has_rows
 from dbt.adapters.spark_mt.spark.query.query_rows import raise_if_unfit
 from dbt.adapters.spark_mt.spark.session.input_size import sizes_of, total_of
@@ -83,12 +84,13 @@ class ResultChanges:
     Args:
         tables: Reads the changes of sources.
         rows: Returns which versions a refresh reads.
-        details: Reads what the catalog has of tables with partial sums.
+        details: Reads what the catalog has of the table, and of those with partial sums.
     """
 
     def __init__(self, tables: SparkTables, rows: QueryRows, details: TableDetails) -> None:
         self._tables = tables
         self._rows = rows
+        self._details = details
         self._sums = SumsTables(tables, details)
         self._paying: dict[tuple[str, int], bool] = {}
 
@@ -222,7 +224,7 @@ class ResultChanges:
         self, spark: SparkSession, step: ApplyChanges, tree: Tree, kept: KeptRows
     ) -> dict[str, differential.RelationStates]:
         """Return what each table of the query was and is; its changes are computed once."""
-        ranges = {str(r.name).lower(): r for r in self._rows.ranges(step.run, step.since)}
+        ranges = {str(r.table.name).lower(): r for r in self._rows.ranges(step.run, step.since)}
         states = {}
         for relation in dict.fromkeys(scan.relation for scan in scans(tree.root)):
             range_ = ranges.get(str(relation).lower())
@@ -235,7 +237,7 @@ class ResultChanges:
     def _state(
         self, spark: SparkSession, range_: VersionRange, kept: KeptRows
     ) -> differential.RelationStates:
-        as_of = partial(self._tables.as_of, range_.name)
+        as_of = partial(self._tables.as_of, range_.table)
         now = as_of(range_.upto.version)
         if range_.is_empty:
             return differential.RelationStates(now, now)
@@ -246,7 +248,7 @@ class ResultChanges:
         *columns, _ = spark.table(found.view).schema
         bags = _bags(found, ", ".join(quote(field.name) for field in columns))
         before, after = range_.after.version, range_.upto.version
-        if self._tables.log.keeps_columns(range_.location, before, after):
+        if self._tables.history.keeps_columns(range_.table, before, after):
             return differential.RelationStates(as_of(before), now, *bags)
         return differential.RelationStates(_before(as_of(before), range_, columns), now, *bags)
 
@@ -259,7 +261,8 @@ class ResultChanges:
                 resolved.query_columns, table_columns.stored_columns(resolved), strict=True
             )
         )
-        rows = self._tables.as_of(step.definition.name, step.version)
+        table = table_of(self._details, step.definition.name)
+        rows = self._tables.as_of(table, step.version)
         return f"(SELECT {columns} FROM {rows})"
 
 

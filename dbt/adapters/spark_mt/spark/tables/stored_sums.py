@@ -20,8 +20,11 @@ from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.execution.table_format import RowsNotThereError, TableColumns
 from dbt.adapters.spark_mt.query.operator_sql import render_query
 from dbt.adapters.spark_mt.query.partial_sums import partial_sums, summable_types
-from dbt.adapters.spark_mt.spark.catalog.commit import explaining_conflicts, raise_if_other_table
-from dbt.adapters.spark_mt.spark.catalog.table_details import NoTable
+from dbt.adapters.spark_mt.spark.catalog.commit import (
+    explaining_conflicts,
+    raise_if_other_table,
+    table_of,
+)
 from dbt.adapters.spark_mt.spark.query.query_relations import analysed
 from dbt.adapters.spark_mt.spark.registry.system_table import SCHEMA
 from dbt.adapters.spark_mt.spark.session.types import ddl_type
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from dbt.adapters.spark_mt.definition.positions import Position, Positions
+    from dbt.adapters.spark_mt.definition.table_format import TableRef
     from dbt.adapters.spark_mt.planning.steps import ApplyChanges
     from dbt.adapters.spark_mt.query.differential import RelationStates
     from dbt.adapters.spark_mt.query.partial_sums import PartialSums
@@ -85,29 +89,28 @@ class SumsTables:
     def find(self, spark: SparkSession, step: ApplyChanges, sums: PartialSums) -> StoredSums | None:
         """Return the stored sums of a table; None where there are none that can be used."""
         name = sums_name(step, sums)
-        location, newest = self._newest(name)
-        commits = self._tables.log.backwards(location, newest) if location else ()
+        found, history = self._found(name), self._tables.history
+        if found is None:
+            return None
+        newest = history.newest(found)
+        commits = history.backwards(found, newest)
         ours = next((c for c in commits if c.metadata and c.metadata.positions is not None), None)
         if ours is None or ours.metadata is None or ours.metadata.positions is None:
             return None
-        is_foreign = self._tables.log.first_row_change(location, ours.version, newest)
+        is_foreign = history.first_row_change(found, ours.version, newest)
         types = {f.name: ddl_type(f.dataType) for f in spark.table(name.sql).schema}
-        if is_foreign is not None or tuple(types) != sums.sums.columns:
-            return None
-        if not _are_exact(sums, types, step):
+        are_ours = is_foreign is None and tuple(types) == sums.sums.columns
+        if not are_ours or not _are_exact(sums, types, step):
             return None
         table = TableColumns(name, sums.sums.columns, types=tuple(types.values()))
         seq, positions = ours.metadata.seq, ours.metadata.positions
-        rows = self._tables.as_of(name, newest)
+        rows = self._tables.as_of(found, newest)
         return StoredSums(table, rows, sums.keys, newest, seq, positions, types)
 
-    def _newest(self, name: TableName) -> tuple[str, int]:
-        """Return where a table lives now, and its newest version; nothing and -1 for none."""
+    def _found(self, name: TableName) -> TableRef | None:
+        """Return the table of a name as it is now; None without one."""
         self._details.forget(name)
-        detail = self._details.of(name)
-        if isinstance(detail, NoTable):
-            return "", -1
-        return detail.location, self._tables.log.newest(detail.location)
+        return self._details.table(name)
 
     def build(
         self,
@@ -129,14 +132,16 @@ class SumsTables:
             return None
         self.remove(spark, step.definition.name.catalog, step.definition.table_id, but=name)
         spark.sql(f"CREATE SCHEMA IF NOT EXISTS {_schema(name.catalog)}")
-        _, newest = self._newest(name)
+        found = self._found(name)
+        newest = -1 if found is None else self._tables.history.newest(found)
         write = partial(self._tables.replace, spark, name, query, by_row=True)
         seq = most_commits(newest)  # no commit of the table has a higher number
         version = self._commit(spark, step, seq, write)
         self._raise_if_ended(spark, step, seq)
         self._details.forget(name)
+        made = table_of(self._details, name)
         table = TableColumns(name, sums.sums.columns, types=tuple(types.values()))
-        rows, positions = self._tables.as_of(name, version), step.run.positions
+        rows, positions = self._tables.as_of(made, version), step.run.positions
         return StoredSums(table, rows, sums.keys, version, seq, positions, types)
 
     def _raise_if_ended(self, spark: SparkSession, step: ApplyChanges, seq: int) -> None:
@@ -188,7 +193,8 @@ class SumsTables:
         try:
             self._commit(spark, step, stored.seq + 1, write)
         except RowsNotThereError as error:
-            if self._newest(table.name)[1] == stored.version:
+            found = self._found(table.name)
+            if found is not None and self._tables.history.is_newest(found, stored.version):
                 raise
             raise CommitConflictError(table=step.definition.name) from error
 

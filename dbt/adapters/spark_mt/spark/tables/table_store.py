@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.columns import Column
     from dbt.adapters.spark_mt.definition.definition import PlainTable, StoredDefinition
     from dbt.adapters.spark_mt.definition.positions import FollowedPosition, VersionedPosition
+    from dbt.adapters.spark_mt.definition.table_format import TableRef
     from dbt.adapters.spark_mt.execution.table_history import Commit, TableState
     from dbt.adapters.spark_mt.spark.catalog.table_details import SparkTables
     from dbt.adapters.spark_mt.spark.query.sources import SparkSourceReader
@@ -64,14 +65,14 @@ class _Search:
     """Progress of the search of a log for the first change after a position.
 
     Args:
-        location: Where the table lives.
+        table: The table.
         anchor: A version of the log, whose stamp shows whether this is still the same log.
         stamp: That of the anchor.
         upto: The version up to which no commit changes rows.
         change: The first commit that does.
     """
 
-    location: str
+    table: TableRef
     anchor: int
     stamp: str
     upto: int
@@ -93,20 +94,19 @@ class SparkSourceStates:
         self, tables: SparkTables, details: catalog.TableDetails, sources: SparkSourceReader
     ) -> None:
         self._format = tables.format
-        self._log = tables.log
+        self._history = tables.history
         self._details = details
         self._sources = sources
         self._searches: _Kept[_Search] = _Kept()
         self._states: _Kept[tuple[str, TableState | None]] = _Kept()
-        self._newest: _Kept[tuple[str, int, str]] = _Kept()
+        self._newest: _Kept[tuple[TableRef, int, str]] = _Kept()
         self._activities: _Kept[tuple[str, SourceActivity]] = _Kept()
         self._definitions: _Kept[StoredDefinition | None] = _Kept()
 
     def newest(self, name: TableName) -> TableState | None:
         """Return what a materialized table reflects now; None where there is no such table."""
-        location = self._location(name)
-        version = self._newest_version(name, location) if location else -1
-        return self._state(name, location, version) if version >= 0 else None
+        table = self._table(name)
+        return None if table is None else self._state(table, self._newest_version(table))
 
     def unread(self, source: TableName, position: FollowedPosition) -> Unread:
         """Return what a reader that stopped at a position has not read of a source.
@@ -118,39 +118,40 @@ class SparkSourceStates:
             return Unread(self._sources.first_record_after(source, position))
         search = self._searched(source, position)
         if search.change is not None:
-            before = self._state(source, search.location, search.change.previous)
+            before = self._state(search.table, search.change.previous)
             return Unread(search.change.timestamp_ms, before and replace(before, is_newest=False))
-        return Unread(None, self._state(source, search.location, search.upto))
+        return Unread(None, self._state(search.table, search.upto))
 
     def changed_at(self, name: TableName) -> int | None:
         """As `SourceStates.changed_at`, by the newest commits, one by one."""
-        location = self._known_location(name)
+        table = self._known_table(name)
         oldest: Commit | None = None
-        for commit in self._log.backwards(location):
+        for commit in self._history.backwards(table):
             oldest = commit
             if commit.effect is CommitEffect.NO_ROWS:
                 continue
-            if self._log.first_row_change(location, commit.previous, commit.version):
+            if self._history.first_row_change(table, commit.previous, commit.version):
                 return commit.timestamp_ms
         return oldest.timestamp_ms if oldest is not None and oldest.previous >= 0 else None
 
     def activity(self, source: TableName) -> SourceActivity | None:
         """As `SourceStates.activity`, by a few small reads for each version."""
-        location = self._location(source)
-        newest = self._newest_version(source, location) if location else -1
-        if newest < 0:
+        table = self._table(source)
+        newest = -1 if table is None else self._newest_version(table)
+        if table is None or newest < 0:
             return None
-        stamp = self._log.stamp(location, newest)
-        kept = self._activities.get((location, newest))
+        stamp = self._history.stamp(table, newest)
+        kept = self._activities.get((table, newest))
         if kept is None or kept[0] != stamp:
-            found = self._read_activity(source, location, newest)
-            kept = self._activities.keep((location, newest), (stamp, found))
+            found = self._read_activity(table, newest)
+            kept = self._activities.keep((table, newest), (stamp, found))
         return kept[1]
 
-    def _read_activity(self, source: TableName, location: str, newest: int) -> SourceActivity:
-        times = [c.timestamp_ms for c in islice(self._log.backwards(location, newest), _RECENT + 1)]
+    def _read_activity(self, table: TableRef, newest: int) -> SourceActivity:
+        source, commits = table.name, self._history.backwards(table, newest)
+        times = [commit.timestamp_ms for commit in islice(commits, _RECENT + 1)]
         rate = (times[0] - times[-1]) / 1000 / (len(times) - 1) if len(times) > 1 else None
-        size = self._log.size(location, newest)
+        size = self._history.size(table, newest)
         if size is None:
             return SourceActivity(str(source), rate)
         files, mean = size[0], size[1] // max(size[0], 1)
@@ -165,53 +166,53 @@ class SparkSourceStates:
 
     def _searched(self, source: TableName, position: VersionedPosition) -> _Search:
         kept = self._searches.get((source, position))
-        location = self._location(source)
-        if kept is None or kept.location != location or not self._is_same(kept):
+        table = self._table(source)
+        if kept is None or kept.table != table or not self._is_same(kept):
             kept = self._searches.keep((source, position), self._begun(source, position))
         if kept.change is None:
-            newest = self._newest_version(source, kept.location)
-            kept.change = self._log.first_row_change(kept.location, kept.upto, newest)
+            newest = self._newest_version(kept.table)
+            kept.change = self._history.first_row_change(kept.table, kept.upto, newest)
             kept.upto = newest
         return kept
 
     def _is_same(self, search: _Search) -> bool:
-        return self._log.stamp(search.location, search.anchor) == search.stamp
+        return self._history.stamp(search.table, search.anchor) == search.stamp
 
     def _begun(self, source: TableName, position: VersionedPosition) -> _Search:
         """Begin a search; the table may have been created again, here or in another place."""
-        location = self._known_location(source)
-        if position != BEFORE_ALL and not self._holds(location, position):
+        table = self._known_table(source)
+        if position != BEFORE_ALL and not self._holds(table, position):
             self._details.forget(source)
-            location = self._known_location(source)
-        if position != BEFORE_ALL and self._holds(location, position):
+            table = self._known_table(source)
+        if position != BEFORE_ALL and self._holds(table, position):
             version = position.version
-            return _Search(location, version, self._log.stamp(location, version), version)
-        first = next(iter(self._log.versions(location)), None)
-        commit = None if first is None else self._log.commit(location, first)
-        if first is None or commit is None:
+            return _Search(table, version, self._history.stamp(table, version), version)
+        first = self._history.oldest(table)
+        if first is None:
             raise SourceNotFoundError(source=source, problem="its log is empty")
-        search = _Search(location, first, self._log.stamp(location, first), commit.previous)
+        stamp = self._history.stamp(table, first.version)
+        search = _Search(table, first.version, stamp, first.previous)
         if position != BEFORE_ALL:
-            search.change = commit
+            search.change = first
         return search
 
-    def _holds(self, location: str, position: VersionedPosition) -> bool:
-        commit = self._log.commit(location, position.version)
+    def _holds(self, table: TableRef, position: VersionedPosition) -> bool:
+        commit = self._history.commit(table, position.version)
         return commit is not None and commit.identity == position.identity
 
-    def _state(self, name: TableName, location: str, version: int) -> TableState | None:
+    def _state(self, table: TableRef, version: int) -> TableState | None:
         """Return what a table reflects at a version; None for one that is not materialized."""
         if version < 0:
             return None
-        stamp = self._log.stamp(location, version)
-        kept = self._states.get((location, version))
+        stamp = self._history.stamp(table, version)
+        kept = self._states.get((table, version))
         if kept is None or kept[0] != stamp:
-            found = self._read_state(name, location, version)
-            kept = self._states.keep((location, version), (stamp, found))
+            found = self._read_state(table, version)
+            kept = self._states.keep((table, version), (stamp, found))
         return kept[1]
 
-    def _read_state(self, name: TableName, location: str, version: int) -> TableState | None:
-        commit = self._log.commit(location, version)
+    def _read_state(self, table: TableRef, version: int) -> TableState | None:
+        name, commit = table.name, self._history.commit(table, version)
         metadata = commit.metadata if commit else None
         definition = self._definitions.get(name)
         is_other = metadata is not None and (
@@ -224,35 +225,34 @@ class SparkSourceStates:
             definition = self._definitions.keep(name, found)
         if metadata is None and definition is None:
             return None
-        return table_loader.state_of(name, self._log.backwards(location, version), definition)
+        return table_loader.state_of(name, self._history.backwards(table, version), definition)
 
-    def _newest_version(self, name: TableName, location: str) -> int:
+    def _newest_version(self, table: TableRef) -> int:
         """Return a table's newest version; -1 where its log is gone."""
-        at, known, stamp = self._newest.get(name) or ("", -1, "")
-        is_same = at == location and self._log.stamp(location, known) == stamp
-        if is_same and self._log.is_newest(location, known):
+        at, known, stamp = self._newest.get(table.name) or (None, -1, "")
+        is_same = at == table and self._history.stamp(table, known) == stamp
+        if is_same and self._history.is_newest(table, known):
             return known
-        newest = self._log.newest(location)
+        newest = self._history.newest(table)
         if newest < 0:
-            self._newest.pop(name, None)
-            self._details.forget(name)
+            self._newest.pop(table.name, None)
+            self._details.forget(table.name)
         else:
-            self._newest.keep(name, (location, newest, self._log.stamp(location, newest)))
+            self._newest.keep(table.name, (table, newest, self._history.stamp(table, newest)))
         return newest
 
-    def _location(self, name: TableName) -> str:
-        """Return where a table lives; empty without versions, which is not remembered."""
-        detail = self._details.of(name)
-        if isinstance(detail, catalog.NoTable) or not detail.is_versioned:
+    def _table(self, name: TableName) -> TableRef | None:
+        """Return a table with versions; that there is none is not remembered."""
+        found = self._details.table(name)
+        if found is None:
             self._details.forget(name)
-            return ""
-        return detail.location
+        return found
 
-    def _known_location(self, name: TableName) -> str:
-        location = self._location(name)
-        if not location:
+    def _known_table(self, name: TableName) -> TableRef:
+        found = self._table(name)
+        if found is None:
             raise SourceNotFoundError(source=name, problem="there is no such table")
-        return location
+        return found
 
 
 _CASE_SENSITIVE = "spark.sql.caseSensitive"
@@ -267,7 +267,7 @@ class SparkTableStore:
     ) -> None:
         self._spark = spark
         self._format = tables.format
-        self._log = tables.log
+        self._history = tables.history
         self._details = details
 
     def full_name(self, name: TableName) -> TableName:
@@ -310,10 +310,8 @@ class SparkTableStore:
 
     def is_newest(self, name: TableName, version: int) -> bool:
         """Whether a version of a table is its newest; a check of two files if Spark runs here."""
-        detail = self._details.of(name)
-        return not isinstance(detail, catalog.NoTable) and self._log.is_newest(
-            detail.location, version
-        )
+        table = self._details.table(name)
+        return table is not None and self._history.is_newest(table, version)
 
     def forget(self) -> None:
         """Read everything again from now on."""
@@ -323,21 +321,20 @@ class SparkTableStore:
         detail = self._details.of(name)
         if isinstance(detail, catalog.NoTable):
             return UnmanagedTable(name, detail.kind) if detail.kind else Missing(name)
-        if not detail.is_versioned:
+        if isinstance(detail, catalog.OtherTable):
             return UnmanagedTable(name, f"{detail.format} table")
-        return table_loader.identify(self._seen(name, detail))
+        return table_loader.identify(self._seen(detail))
 
     def plain(self, name: TableName) -> PlainTable | None:
         """Return the plain table with versions under the full name `name`, if it is one."""
-        detail = self._details.of(name)
-        if isinstance(detail, catalog.NoTable) or not detail.is_versioned:
+        table = self._details.table(name)
+        if table is None or not isinstance(self.find(name), UnmanagedTable):
             return None
-        if not isinstance(self.find(name), UnmanagedTable):
-            return None
-        seen = replace(self._seen(name, detail), columns=lambda: self._columns(name))
+        seen = replace(self._seen(table), columns=lambda: self._columns(name))
         return table_loader.plain_table(seen, self._details.partition_columns(name))
 
-    def _seen(self, name: TableName, detail: catalog.TableDetail) -> table_loader.Table:
+    def _seen(self, table: TableRef) -> table_loader.Table:
+        name = table.name
         version, properties = self._details.properties_at(name)
         return table_loader.Table(
             name=name,
@@ -345,7 +342,7 @@ class SparkTableStore:
             identity=lambda: self._details.identity(name),
             properties=properties,
             clustered_by=catalog.clustering_columns(properties),
-            commits=lambda: self._log.backwards(detail.location, version),
+            commits=lambda: self._history.backwards(table, version),
             columns=lambda: columns_of(self._spark.table(name.sql).schema),
         )
 
@@ -370,7 +367,6 @@ class SparkTableStore:
 
     def definition_of(self, name: TableName) -> StoredDefinition | None:
         """Return the published definition of `name`, or None if it is no materialized table."""
-        detail = self._details.of(name)
-        if isinstance(detail, catalog.NoTable) or not detail.is_versioned:
+        if self._details.table(name) is None:
             return None
         return table_loader.published_definition(self._details.properties(name), name)

@@ -14,6 +14,7 @@ from dbt.adapters.spark_mt.definition.positions import (
     VersionedPosition,
     most_commits,
 )
+from dbt.adapters.spark_mt.definition.table_format import TableRef
 from dbt.adapters.spark_mt.execution import errors
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError, StepResult
 from dbt.adapters.spark_mt.execution.table_format import RowsNotThereError, TableColumns
@@ -25,7 +26,6 @@ from dbt.adapters.spark_mt.query.differential import ChangeNotSupported
 from dbt.adapters.spark_mt.query.operator_sql import NotRenderedError
 from dbt.adapters.spark_mt.resolution.options import session_confs
 from dbt.adapters.spark_mt.spark.catalog import commit
-from dbt.adapters.spark_mt.spark.catalog.table_details import NoTable
 from dbt.adapters.spark_mt.spark.session import input_size
 from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_error, unlogged
 from dbt.adapters.spark_mt.spark.session.kept_rows import kept_rows
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.commit_metadata import CommitMetadata
     from dbt.adapters.spark_mt.definition.definition import StoredDefinition
     from dbt.adapters.spark_mt.definition.positions import Positions
-    from dbt.adapters.spark_mt.execution.table_format import TableLog
     from dbt.adapters.spark_mt.execution.table_history import History
     from dbt.adapters.spark_mt.planning.steps import Fill, FillPartitions
     from dbt.adapters.spark_mt.spark.catalog.commit import Attempt
@@ -55,7 +54,7 @@ _FAR = 200
 """How many commits back a directory may have been one of our tables."""
 
 
-def next_seq(log: TableLog, location: str, definition: StoredDefinition) -> int:
+def next_seq(tables: SparkTables, taken: TableRef, definition: StoredDefinition) -> int:
     """Return the number for the first commit of a table that takes a directory over.
 
     It follows the numbers that the directory's log has already: commits with lower ones are
@@ -63,15 +62,16 @@ def next_seq(log: TableLog, location: str, definition: StoredDefinition) -> int:
     user names is only taken over where this very table lived there before.
 
     Args:
-        log: Reads logs.
-        location: The directory.
+        tables: Reads commits.
+        taken: What is in the directory, under the name of the new table.
         definition: The table's definition.
 
     Raises:
         LocationTakenError: The files at the user's location are of something else.
     """
-    history = read_history(islice(log.backwards(location), _FAR))
+    history = read_history(islice(tables.history.backwards(taken), _FAR))
     if location_of(definition) is not None and not _was(definition.name, history):
+        location = tables.directory(taken)
         raise errors.LocationTakenError(table=definition.name, location=location)
     hidden = most_commits(history.version) if history.is_seq_hidden else 0
     return max(history.seq, hidden) + 1
@@ -203,13 +203,13 @@ class ContentWriter:
                 source again, whose versions have other rows.
             ConstraintViolatedError: Added rows would have the key of others.
         """
-        name, log = step.definition.name, self._tables.log
+        name, history = step.definition.name, self._tables.history
         if not self._rows.are_there(step.run):
             raise CommitConflictError(table=name)
-        detail = self._details.of(name)
-        if not isinstance(detail, NoTable):
-            newest = log.newest(detail.location)
-            if log.first_row_change(detail.location, step.version, newest) is not None:
+        table = self._details.table(name)
+        if table is not None:
+            newest = history.newest(table)
+            if history.first_row_change(table, step.version, newest) is not None:
                 raise CommitConflictError(table=name)
         resolved = step.definition.resolved
         if change.added and not change.keeps_key(step.definition.declared.primary_key):
@@ -281,13 +281,13 @@ class ContentWriter:
             name: The table.
             version: Its version; -1 for the newest.
         """
-        detail = self._details.of(name)
-        if not isinstance(detail, NoTable):
-            log = self._tables.log
-            at = version if version >= 0 else log.newest(detail.location)
-            if found := log.size(detail.location, at):
+        table, relation = self._details.table(name), name.sql
+        if table is not None:
+            history = self._tables.history
+            at = version if version >= 0 else history.newest(table)
+            if found := history.size(table, at):
                 return found[1]
-        relation = name.sql if version < 0 else self._tables.as_of(name, version)
+            relation = relation if version < 0 else self._tables.as_of(table, version)
         return input_size.sizes_of(session.spark, (relation,))[0]
 
     def _content(
@@ -347,7 +347,8 @@ class ContentWriter:
                 raise CommitConflictError(table=name) from error
             if not failure.is_taken_directory:
                 raise
-        seq = next_seq(self._tables.log, failure.parameter("tableLocation"), definition)
+        taken = self._tables.ref(name, failure.parameter("tableLocation"))
+        seq = next_seq(self._tables, taken, definition)
         replacing = partial(create, replace=True)
         return commit.fenced(self._tables, session, name, replace(metadata, seq=seq), replacing)
 
@@ -355,9 +356,9 @@ class ContentWriter:
         self, definition: StoredDefinition, version: int, positions: Positions
     ) -> StepResult:
         detail = self._details.of_made(definition.name)
-        if isinstance(detail, NoTable):
+        if not isinstance(detail, TableRef):
             return StepResult(positions=positions)
-        found = self._tables.log.commit(detail.location, version)
+        found = self._tables.history.commit(detail, version)
         if found is None:
             return StepResult(positions=positions)
         return StepResult(found.rows, found.timestamp_ms, positions)
