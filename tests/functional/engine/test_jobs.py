@@ -16,7 +16,7 @@ from dbt.adapters.spark_mt.execution.context import ThreadedHeartbeat
 from dbt.adapters.spark_mt.execution.operations import TableOperations
 from dbt.adapters.spark_mt.planning.steps import Fill
 from dbt.adapters.spark_mt.spark.catalog.table_details import NewestVersions, TableDetails
-from dbt.adapters.spark_mt.spark.environment import SparkEnvironment, versioned_tables
+from dbt.adapters.spark_mt.spark.environment import SparkEnvironment, installed_tables
 from dbt.adapters.spark_mt.spark.registry.registry import SparkSystemLog
 from dbt.adapters.spark_mt.spark.registry.system_table import SystemTable
 from dbt.adapters.spark_mt.spark.session.private_session import PrivateSessions
@@ -67,7 +67,7 @@ class TestEveryJob(REST):
 
 def log_over(session: SparkSession, table: SystemTable, now_ms: int) -> SparkSystemLog:
     """The log as another process would open it at this instant."""
-    tables = versioned_tables(session)
+    tables = installed_tables(session)
     versions = NewestVersions(TableDetails(session, tables), tables)
     return SparkSystemLog(session, table, lambda: now_ms, versions)
 
@@ -145,7 +145,7 @@ def test_old_jobs_go_when_the_log_is_compacted(tables, session, schema):
     name, now_ms = tables.name("t"), tables.environment.now_ms()
     session.sql(f"UPDATE {LOG} SET recorded_at_ms = 1 WHERE schema_name = '{schema}'")
     table = SystemTable(
-        session, versioned_tables(session), PrivateSessions(session), compact_every=1
+        session, installed_tables(session).default, PrivateSessions(session), compact_every=1
     )
     log_over(session, table, now_ms).remove(name)
     kinds = [row["kind"] for row in session.table(LOG).where(f"schema_name = '{schema}'").collect()]
@@ -159,7 +159,7 @@ def test_several_who_find_no_log_lose_no_row(tables, session, schema):
     logs = [
         log_over(
             session,
-            SystemTable(session, versioned_tables(session), PrivateSessions(session)),
+            SystemTable(session, installed_tables(session).default, PrivateSessions(session)),
             now_ms,
         )
         for _ in range(4)

@@ -10,9 +10,9 @@ import pytest
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus, Lease, Owner
 from dbt.adapters.spark_mt.execution.jobs import HOST_SILENCE_MS, KEPT_MS, WAITING_MS
-from dbt.adapters.spark_mt.spark.environment import SparkEnvironment, versioned_tables
+from dbt.adapters.spark_mt.spark.environment import SparkEnvironment, installed_tables
 from dbt.adapters.spark_mt.spark.registry.leases import LAYOUT
-from dbt.adapters.spark_mt.spark.registry.system_table import SystemTable
+from dbt.adapters.spark_mt.spark.registry.system_table import REGISTRY_LAYOUT, SystemTable
 from dbt.adapters.spark_mt.spark.session.driver_files import listed_names
 from dbt.adapters.spark_mt.spark.session.private_session import PrivateSessions
 from tests.behaviour.spark import SparkTables
@@ -50,6 +50,12 @@ def version(spark: SparkSession, table: str) -> int:
 def lease(term: int = 1, last_heartbeat_ms: int = 1_000, *, is_released: bool = False) -> Lease:
     """A lease of a manager on another machine."""
     return Lease(CATALOG, term, THERE, last_heartbeat_ms, is_released=is_released)
+
+
+def system_table(spark, layout=REGISTRY_LAYOUT):
+    """A table that compacts after each commit."""
+    format_, sessions = installed_tables(spark).default, PrivateSessions(spark)
+    return SystemTable(spark, format_, sessions, layout, compact_every=1)
 
 
 def test_a_lease_is_a_row_of_its_own_table_and_a_heartbeat_is_none(spark):
@@ -114,7 +120,9 @@ def test_compaction_keeps_what_a_reader_may_need(spark, tables):
     recorded = {row["job_id"]: row["status"] for row in log_rows(spark, "JOB")}
     log.record_handlers(CATALOG, {TableName("t", "default", CATALOG): b"old"})
     log.record_handlers(CATALOG, {TableName("t", "default", CATALOG): b"new"})
-    table = SystemTable(spark, versioned_tables(spark), PrivateSessions(spark), compact_every=1)
+    table = SystemTable(
+        spark, installed_tables(spark).default, PrivateSessions(spark), compact_every=1
+    )
     before = log.known(CATALOG), log.jobs(CATALOG, now - KEPT_MS)
     table.append(CATALOG, [{"kind": "OTHER"}], now)
     assert (log.known(CATALOG), log.jobs(CATALOG, now - KEPT_MS)) == before
@@ -139,7 +147,7 @@ def test_compaction_keeps_the_last_lease(spark):
         "facts": "{}",
     }
     table = SystemTable(
-        spark, versioned_tables(spark), PrivateSessions(spark), LAYOUT, compact_every=1
+        spark, installed_tables(spark).default, PrivateSessions(spark), LAYOUT, compact_every=1
     )
     table.append(CATALOG, [row], 2_000)
     found = spark.table(LEASES).select("seq").distinct().collect()
@@ -179,6 +187,8 @@ def test_the_view_of_another_release_is_replaced_by_a_compaction(spark):
         "CREATE OR REPLACE VIEW materialized_table_system.jobs AS "
         f"SELECT job_id, timestamp_millis(recorded_at_ms) AS heard_at FROM {REGISTRY}"
     )
-    table = SystemTable(spark, versioned_tables(spark), PrivateSessions(spark), compact_every=1)
+    table = SystemTable(
+        spark, installed_tables(spark).default, PrivateSessions(spark), compact_every=1
+    )
     table.append(CATALOG, [{"kind": "OTHER", "recorded_at_ms": 1}], 1)
     assert spark.table("materialized_table_system.jobs").columns[-1] == "last_heartbeat_time"

@@ -60,7 +60,10 @@ def conditions(tables: MaterializedTables, name: str = "t") -> set[str]:
 def test_an_alter_between_the_reads_of_commits_and_columns(tables, session, monkeypatch):
     engine = SparkEnvironment(session)
     name = engine.value.store.full_name(TableName("t"))
-    history, wider = engine.tables.history, f"CREATE OR ALTER MATERIALIZED TABLE t AS {WIDER}"
+    history, wider = (
+        engine.tables.default.history,
+        f"CREATE OR ALTER MATERIALIZED TABLE t AS {WIDER}",
+    )
     read = history.backwards
 
     def altered_after(table, newest=None):

@@ -11,7 +11,7 @@ from dbt.adapters.spark_mt.execution.table_format import DataFiles
 from dbt.adapters.spark_mt.spark.catalog.table_details import NewestVersions, TableDetails
 from dbt.adapters.spark_mt.spark.delta import small_tables
 from dbt.adapters.spark_mt.spark.delta.small_tables import SmallDeltaTables
-from dbt.adapters.spark_mt.spark.environment import SparkEnvironment, versioned_tables
+from dbt.adapters.spark_mt.spark.environment import SparkEnvironment, installed_tables
 from dbt.adapters.spark_mt.spark.registry.registry import SparkSystemLog
 from dbt.adapters.spark_mt.spark.registry.system_table import REGISTRY_LAYOUT, SystemTable
 from dbt.adapters.spark_mt.spark.session.driver_files import DriverFiles
@@ -38,7 +38,7 @@ def tables(session, schema):
 
 def log_by_spark(spark: SparkSession) -> SparkSystemLog:
     """The registry as Spark alone reads it."""
-    tables = versioned_tables(spark)
+    tables = installed_tables(spark)
     versions = NewestVersions(TableDetails(spark, tables), tables)
     table = SystemTable(spark, tables, PrivateSessions(spark), REGISTRY_LAYOUT)
     return SparkSystemLog(spark, table, lambda: 0, versions)

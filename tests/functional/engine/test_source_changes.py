@@ -40,7 +40,7 @@ class Watched:
         """The rows that were added and removed since `after`."""
         range_ = VersionRange(self.sources.table(self.name), after, self.now())
         with self.engine.sessions.open() as private:
-            reader = self.engine.tables.changes(private.spark)
+            reader = self.engine.tables.default.changes(private.spark)
             removed = reader.removed(range_)
             added = private.spark.sql(reader.added(range_)).collect()
             gone = private.spark.sql(removed).collect() if removed else []

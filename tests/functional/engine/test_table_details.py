@@ -11,7 +11,7 @@ import pytest
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.table_format import TableRef
 from dbt.adapters.spark_mt.spark.catalog.table_details import NoTable, TableDetails
-from dbt.adapters.spark_mt.spark.environment import versioned_tables
+from dbt.adapters.spark_mt.spark.environment import installed_tables
 from dbt.adapters.spark_mt.spark.session.driver_files import DriverFiles
 from dbt.adapters.spark_mt.spark.session.errors import suppress_spark_errors
 
@@ -22,14 +22,14 @@ COMMENT = "Two lines,\n\\'quoted\\' \\\\ and ä."
 @pytest.fixture
 def by_files(session, schema):
     assert session.catalog.currentDatabase() == schema
-    yield TableDetails(session, versioned_tables(session, DriverFiles(session)))
+    yield TableDetails(session, installed_tables(session, DriverFiles(session)))
     session.sparkContext.setLocalProperty("spark.jobGroup.id", None)
 
 
 @pytest.fixture
 def by_spark(session):
     """The log that is read by jobs describes no table."""
-    return TableDetails(session, versioned_tables(session))
+    return TableDetails(session, installed_tables(session))
 
 
 @pytest.fixture

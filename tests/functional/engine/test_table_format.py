@@ -12,7 +12,7 @@ import pytest
 from dbt.adapters.spark_mt.definition.columns import TableName, quote, quote_text
 from dbt.adapters.spark_mt.execution.table_format import TableColumns
 from dbt.adapters.spark_mt.spark.delta.row_conditions import MOST_VALUES
-from dbt.adapters.spark_mt.spark.environment import SparkEnvironment, versioned_tables
+from dbt.adapters.spark_mt.spark.environment import SparkEnvironment, installed_tables
 from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_error
 from tests.behaviour.table_format import DDL, FormatWorld, TableFormatContract, changed, nowhere
 from tests.unit.builders import columns
@@ -29,7 +29,7 @@ class DeltaWorld(FormatWorld):
         self._spark.conf.set(_NO_SAFETY, "false")
         environment = SparkEnvironment(session)
         self.tables, self._sessions, self._details = (
-            environment.tables,
+            environment.tables.default,
             environment.sessions,
             environment.details,
         )
@@ -151,7 +151,7 @@ class TestDeltaByJobs(TableFormatContract):
     def world(self, session, schema):
         assert session.catalog.currentDatabase() == schema
         world = DeltaWorld(session)
-        world.tables = versioned_tables(session)
+        world.tables = installed_tables(session).default
         return world
 
 

@@ -16,7 +16,7 @@ from dbt.adapters.spark_mt.definition.positions import (
 )
 from dbt.adapters.spark_mt.execution.errors import SourceNotFoundError
 from dbt.adapters.spark_mt.spark.catalog.table_details import TableDetails
-from dbt.adapters.spark_mt.spark.environment import versioned_tables
+from dbt.adapters.spark_mt.spark.environment import installed_tables
 from dbt.adapters.spark_mt.spark.query.offsets import KafkaSource
 from dbt.adapters.spark_mt.spark.query.sources import SparkSourceReader
 from dbt.adapters.spark_mt.spark.query.stream_sources import stream_source
@@ -38,11 +38,11 @@ class Opener:
     schema: str
 
     def open(self, table: str, format_: str) -> StreamSource:
-        tables = versioned_tables(self.spark)
+        tables = installed_tables(self.spark)
         sessions = PrivateSessions(self.spark)
         reader = SparkSourceReader(tables, TableDetails(self.spark, tables), sessions)
         name = TableName.of("spark_catalog", self.schema, table)
-        source = stream_source(self.spark.newSession(), name, format_, reader, tables)
+        source = stream_source(self.spark.newSession(), name, format_, reader, tables.named)
         assert source is not None
         return source
 

@@ -10,6 +10,7 @@ import pytest
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.table_format import TableRef
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
+from dbt.adapters.spark_mt.execution.table_format import InstalledTables
 from tests.behaviour.table_format import DDL, FormatWorld, TableFormatContract
 from tests.support.memory.catalog import MemoryCatalog
 from tests.support.memory.table_format import FORMAT
@@ -126,3 +127,43 @@ def world():
 
 class TestMemory(TableFormatContract):
     """The tables with which the engine is tested."""
+
+
+class OtherTables(MemoryVersionedTables):
+    """Another format in the same process."""
+
+    format = replace(FORMAT, name="other")
+
+
+def test_each_table_is_read_by_its_own_format():
+    one, other = MemoryWorld(), MemoryWorld()
+    other.tables = OtherTables(other._catalog, other._tick)
+    tables = InstalledTables(one.tables, other.tables)
+    name = one.table()
+    one.delete(name, 1)
+    assert other.table() == name, "of two catalogs, so only the format distinguishes them"
+    first, second = one.ref(name), replace(one.ref(name), format="other")
+    newest = {ref.format: tables.history(ref).newest(ref) for ref in (first, second)}
+    assert newest == {FORMAT.name: one.newest(name), "other": other.newest(name)}
+    assert newest[FORMAT.name] != newest["other"]
+    found = tables.commits([(first, newest[FORMAT.name]), (second, newest["other"])])
+    assert {ref.format: commit.version for (ref, _), commit in found.items()} == newest
+    assert tables.of(second) is tables.named("other") is other.tables
+    assert (tables.default, tables.named("parquet")) == (one.tables, None)
+
+
+def test_the_changes_of_all_tables_of_a_format_have_one_reader():
+    made = []
+
+    class Counting(MemoryVersionedTables):
+        def changes(self, session):
+            made.append(session)
+            return super().changes(session)
+
+    world = MemoryWorld()
+    readers = InstalledTables(Counting(world._catalog, world._tick)).changes(
+        MemorySession(world._catalog)
+    )
+    ref = world.ref(world.table())
+    assert readers(ref) is readers(replace(ref, handle="elsewhere"))
+    assert len(made) == 1

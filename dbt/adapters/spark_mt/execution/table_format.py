@@ -11,7 +11,8 @@ wins. A number that was committed is never accepted again, nor is a lower one.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from functools import cache
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -456,3 +457,54 @@ class VersionedTables(Protocol[SessionT_contra, RowsT]):
 
     def vacuum(self, session: SessionT_contra, name: TableName, kept_ms: int) -> None:
         """Remove files that were replaced more than `kept_ms` ago."""
+
+
+TablesT_co = TypeVar("TablesT_co", bound=VersionedTables[Any, Any], covariant=True)
+
+
+class InstalledTables(Generic[TablesT_co]):
+    """Tables of all installed formats, each with the implementation of its own format.
+
+    Args:
+        known: The implementations; the first one has the tables that name no format.
+    """
+
+    def __init__(self, *known: TablesT_co) -> None:
+        self._known = {each.format.name: each for each in known}
+        self.default = known[0]
+
+    def named(self, provider: str) -> TablesT_co | None:
+        """Return the format of a provider, in lower case; None if its tables have no versions."""
+        return self._known.get(provider)
+
+    def of(self, table: TableRef) -> TablesT_co:
+        """Return the format of a table."""
+        return self._known[table.format]
+
+    def history(self, table: TableRef) -> TableHistory:
+        """Return what reads the commits of a table."""
+        return self.of(table).history
+
+    def as_of(self, table: TableRef, version: int) -> str:
+        """Return what a query reads for a table at a version, as text after FROM."""
+        return self.of(table).as_of(table, version)
+
+    def changes(self, session: Any) -> Callable[[TableRef], TableChanges[Any]]:  # noqa: ANN401
+        """Return what gives the reader of changes of a table: one for all tables of a format."""
+
+        @cache
+        def reader(format_: str) -> TableChanges[Any]:
+            changes: TableChanges[Any] = self._known[format_].changes(session)
+            return changes
+
+        return lambda table: reader(table.format)
+
+    def commits(self, wanted: Iterable[tuple[TableRef, int]]) -> dict[tuple[TableRef, int], Commit]:
+        """As `TableHistory.commits`, of tables of any formats."""
+        by_format: dict[str, list[tuple[TableRef, int]]] = {}
+        for key in wanted:
+            by_format.setdefault(key[0].format, []).append(key)
+        found: dict[tuple[TableRef, int], Commit] = {}
+        for keys in by_format.values():
+            found |= self.history(keys[0][0]).commits(keys)
+        return found

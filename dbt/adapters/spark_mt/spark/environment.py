@@ -12,6 +12,7 @@ from dbt.adapters.spark_mt.execution import context
 from dbt.adapters.spark_mt.execution.environment import Environment, QuietTables
 from dbt.adapters.spark_mt.execution.errors import problem_of
 from dbt.adapters.spark_mt.execution.leases import Managers
+from dbt.adapters.spark_mt.execution.table_format import InstalledTables
 from dbt.adapters.spark_mt.resolution.settings import PREFIX, Settings
 from dbt.adapters.spark_mt.spark.catalog.commit import WriteErrors
 from dbt.adapters.spark_mt.spark.catalog.table_details import NewestVersions, TableDetails
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from dbt.adapters.spark_mt.definition.columns import Pairs, TableName
-    from dbt.adapters.spark_mt.spark.catalog.table_details import SparkTables
+    from dbt.adapters.spark_mt.spark.catalog.table_details import SparkFormat, SparkTables
     from dbt.adapters.spark_mt.spark.registry.system_table import RunInBackground
 
 
@@ -98,7 +99,7 @@ class SparkEnvironment:
         reading = self.reading = reading or _reading_session(spark)
         self.sessions = private_session.PrivateSessions(spark)
         files = None if private_session.is_connect(spark) else DriverFiles(spark)
-        tables = self.tables = versioned_tables(reading, files)
+        tables = self.tables = installed_tables(reading, files)
         self.details = TableDetails(reading, tables)
         store = SparkTableStore(spark, tables, self.details)
         sources = SparkSourceReader(tables, self.details, self.sessions)
@@ -112,7 +113,7 @@ class SparkEnvironment:
         parts: StreamParts | None = None  # none over Connect: streams run in the driver's process
         if files is not None:
             checkpoints = Checkpoints(spark, files, settings)
-            queries = StreamQueries(sources, tables, settings)
+            queries = StreamQueries(sources, tables.named, settings)
             batches = BatchWriter(tables, self.details, checkpoints, now_ms)
             parts = StreamParts(checkpoints, queries, batches)
         seen = SeenTables(tables, self.details, known or KnownQueries())
@@ -121,7 +122,7 @@ class SparkEnvironment:
         filler = _filler(self.sessions, parts, WriteErrors(tables, self.details))
         content = ContentWriter(self.sessions, rows, tables, self.details, filler)
         self.value = Environment(
-            format=tables.format,
+            format=tables.default.format,
             store=store,
             upstream=store,
             sources=sources,
@@ -169,6 +170,7 @@ class SparkStorage:
     ) -> None:
         self._tables = tables
         self._sessions = sessions
+        self._details = details
         self._sums = SumsTables(tables, details)
         self._parts = parts
         self._now_ms = now_ms
@@ -177,13 +179,17 @@ class SparkStorage:
         """As `Storage.compact`."""
         with self._sessions.open() as session:
             for each in name, *self._sums.names(session.spark, name.catalog, table_id):
-                self._tables.compact(session.spark, each)
+                self._format(each).compact(session.spark, each)
 
     def vacuum(self, name: TableName, table_id: str, kept_ms: int) -> None:
         """Remove old files; nothing but refreshes reads partial sums."""
         with self._sessions.open() as session:
             for each in name, *self._sums.names(session.spark, name.catalog, table_id):
-                self._tables.vacuum(session.spark, each, kept_ms)
+                self._format(each).vacuum(session.spark, each, kept_ms)
+
+    def _format(self, name: TableName) -> SparkFormat:
+        table = self._details.table(name)
+        return self._tables.default if table is None else self._tables.of(table)
 
     def remove_dead_checkpoints(self, table_ids: frozenset[str]) -> None:
         """As `Storage.remove_dead_checkpoints`."""
@@ -192,14 +198,18 @@ class SparkStorage:
                 self._parts.checkpoints.remove_abandoned(table_id, self._now_ms())
 
 
-def versioned_tables(spark: SparkSession, files: DriverFiles | None = None) -> DeltaTables:
-    """Return the tables of the one format that there is.
+def installed_tables(
+    spark: SparkSession, files: DriverFiles | None = None
+) -> InstalledTables[DeltaTables]:
+    """Return the tables of all formats that there are.
 
     Args:
         spark: The session.
         files: The driver's file systems, by which logs are read without jobs; None for Connect.
     """
-    return DeltaTables(DeltaLog(spark) if files is None else DriverLog(spark, files))
+    return InstalledTables(
+        DeltaTables(DeltaLog(spark) if files is None else DriverLog(spark, files))
+    )
 
 
 def _small_tables(spark: SparkSession, files: DriverFiles | None) -> SmallDeltaTables | None:
@@ -209,7 +219,7 @@ def _small_tables(spark: SparkSession, files: DriverFiles | None) -> SmallDeltaT
 def _system_table(
     spark: SparkSession,
     reading: SparkSession,
-    tables: DeltaTables,
+    tables: SparkTables,
     small: SmallDeltaTables | None,
     versions: NewestVersions,
     layout: system_table.Layout,
@@ -217,7 +227,12 @@ def _system_table(
 ) -> system_table.SystemTable:
     reader = None if small is None else system_table.SmallReader(small, versions, layout)
     return system_table.SystemTable(
-        reading, tables, private_session.PrivateSessions(spark), layout, reader, in_background
+        reading,
+        tables.default,
+        private_session.PrivateSessions(spark),
+        layout,
+        reader,
+        in_background,
     )
 
 

@@ -7,7 +7,9 @@ from types import SimpleNamespace
 import pytest
 
 from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.execution.table_format import InstalledTables
 from dbt.adapters.spark_mt.spark.catalog.table_details import NoTable, TableDetails
+from dbt.adapters.spark_mt.spark.delta.tables import DeltaTables
 from tests.support.refs import delta_at
 
 errors = pytest.importorskip("pyspark.errors")
@@ -50,7 +52,7 @@ class Spark:
 
 def test_a_table_that_is_created_between_two_questions_is_that_table():
     spark = Spark(failed("TABLE_OR_VIEW_NOT_FOUND"), DESCRIBED)
-    tables = SimpleNamespace(ref=lambda name, location: delta_at(location, name))
+    tables = InstalledTables(DeltaTables(None))
     assert TableDetails(spark, tables).of(NAME) == delta_at("file:/t", NAME)
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from itertools import islice
-from types import SimpleNamespace
 
 import pytest
 
 from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.execution.table_format import InstalledTables
 from dbt.adapters.spark_mt.spark.catalog.table_details import NewestVersions, NoTable
 from dbt.adapters.spark_mt.spark.delta.log import DriverLog, commit_file
+from dbt.adapters.spark_mt.spark.delta.tables import DeltaTables
 from tests.support.refs import delta_at
 
 NAME = TableName("registry", "system", "c")
@@ -87,7 +88,7 @@ class Details:
 def test_a_lookup_requests_files_and_lists_no_directory():
     log, details = Log(), Details("/a")
     log.put("/a", 0, 1)
-    newest = NewestVersions(details, SimpleNamespace(history=log))
+    newest = NewestVersions(details, InstalledTables(DeltaTables(log)))
     assert [newest(NAME), newest(NAME)] == [1, 1]
     log.put("/a", 2, 3)
     assert newest(NAME) == 3
@@ -96,7 +97,7 @@ def test_a_lookup_requests_files_and_lists_no_directory():
 
 def test_a_table_is_created_dropped_and_created_at_another_location():
     log, details = Log(), Details()
-    newest = NewestVersions(details, SimpleNamespace(history=log))
+    newest = NewestVersions(details, InstalledTables(DeltaTables(log)))
     assert newest(NAME) == -1
     details.location = "/a"
     log.put("/a", *range(4))
@@ -112,7 +113,7 @@ def test_a_table_is_created_dropped_and_created_at_another_location():
 def test_a_table_recreated_at_the_same_location():
     log, details = Log(), Details("/a")
     log.put("/a", *range(9))
-    newest = NewestVersions(details, SimpleNamespace(history=log))
+    newest = NewestVersions(details, InstalledTables(DeltaTables(log)))
     assert newest(NAME) == 8
     log.texts.clear()
     log.put("/a", 0)

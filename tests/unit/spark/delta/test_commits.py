@@ -18,6 +18,7 @@ from dbt.adapters.spark_mt.spark.delta.log import (
     DriverLog,
     commit_file,
 )
+from tests.support.refs import delta_at
 
 METADATA = CommitMetadata("id", CommitKind.CONTENT, 3, 2)
 
@@ -118,14 +119,14 @@ def test_line_separators_in_values_end_no_line_of_a_commit(separator):
     added = {"path": "a", "dataChange": True, "stats": stats}
     other = json.dumps({"other": separator}, ensure_ascii=False)
     text = "\n".join((other, json.dumps({"add": added}, ensure_ascii=False), line()))
-    texts = {commit_file("/t", 4): text}
+    texts = {commit_file(delta_at("/t"), 4): text}
     files = SimpleNamespace(
         read=texts.get, read_if_there=texts.get, first_line=lambda p: texts[p].split("\n")[0]
     )
     log = DriverLog(None, files)
-    (action,) = log.file_actions("/t", 4, 4)
+    (action,) = log.file_actions(delta_at("/t"), 4, 4)
     assert (action.path, action.rows, action.adds) == ("a", 7, True)
-    assert log.commit("/t", 4).timestamp_ms == 1000
+    assert log.commit(delta_at("/t"), 4).timestamp_ms == 1000
 
 
 CHECKSUM = {

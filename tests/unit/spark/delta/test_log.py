@@ -8,10 +8,11 @@ from dbt.adapters.spark_mt.spark.delta.log import (
     versions_in,
 )
 from dbt.adapters.spark_mt.spark.session.driver_files import escaped
+from tests.support.refs import delta_at
 
 
 def test_commit_files_are_named_by_version():
-    assert commit_file("/t", 12) == "/t/_delta_log/00000000000000000012.json"
+    assert commit_file(delta_at("/t"), 12) == "/t/_delta_log/00000000000000000012.json"
 
 
 @pytest.mark.parametrize("path", ["file:/a/b", "file:///a/b", "/a/b", "s3a://a/b"])

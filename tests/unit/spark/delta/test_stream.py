@@ -10,6 +10,7 @@ from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, VersionedPosi
 from dbt.adapters.spark_mt.execution.errors import OffsetInsideCommitError, SourceNotFoundError
 from dbt.adapters.spark_mt.spark.delta.stream import version_read
 from dbt.adapters.spark_mt.spark.query.sources import position_in
+from tests.support.refs import delta_at
 
 LOG = SimpleNamespace(
     commit=lambda _, version: SimpleNamespace(identity="id") if version == 4 else None
@@ -31,7 +32,7 @@ def test_an_end_inside_a_commit_is_no_version(inside):
 
 
 def test_a_version_is_a_position_as_long_as_the_log_holds_it():
-    assert position_in(LOG, "s", "/s", 4) == VersionedPosition(4, "id")
-    assert position_in(LOG, "s", "/s", -1) == BEFORE_ALL
+    assert position_in(LOG, delta_at("/s"), 4) == VersionedPosition(4, "id")
+    assert position_in(LOG, delta_at("/s"), -1) == BEFORE_ALL
     with pytest.raises(SourceNotFoundError, match="no longer holds version 3"):
-        position_in(LOG, "s", "/s", 3)
+        position_in(LOG, delta_at("/s"), 3)

@@ -39,7 +39,7 @@ class World:
         monkeypatch.setattr(stored_queries, "SparkQueryAnalyzer", self._analyzer)
         sessions = SimpleNamespace(open=self._open)
         self.known = KnownQueries()
-        self.history, self.as_of = self, lambda _, version: str(version)
+        self.history, self.as_of = lambda _: self, lambda _, version: str(version)
         tables = SeenTables(self, self, self.known)
         self.queries = StoredQueries(sessions, dict, tables)
         self.declared = DeclaredQueries(SimpleNamespace(), tables)

@@ -12,6 +12,7 @@ from dbt.adapters.spark_mt.definition.positions import (
     UnknownPosition,
     VersionedPosition,
 )
+from dbt.adapters.spark_mt.execution.table_format import InstalledTables
 from dbt.adapters.spark_mt.planning.steps import ApplyChanges
 from dbt.adapters.spark_mt.query.analyzer import Source, SourceKind
 from dbt.adapters.spark_mt.spark.delta.tables import DeltaTables
@@ -60,9 +61,7 @@ def writing(session, sizes=None):
         newest=lambda _: 9, size=lambda where, version: (sizes or {}).get((where.handle, version))
     )
     details = SimpleNamespace(table=lambda name: delta_at(f"/{name.name}", name))
-    return ContentWriter(
-        session, None, SimpleNamespace(history=log, as_of=DeltaTables(None).as_of), details, None
-    )
+    return ContentWriter(session, None, InstalledTables(DeltaTables(log)), details, None)
 
 
 @pytest.mark.parametrize(

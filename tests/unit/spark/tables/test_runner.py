@@ -10,7 +10,7 @@ import pytest
 
 from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
-from dbt.adapters.spark_mt.execution.table_format import TableDescription
+from dbt.adapters.spark_mt.execution.table_format import InstalledTables, TableDescription
 from dbt.adapters.spark_mt.planning.properties import properties_of
 from dbt.adapters.spark_mt.planning.steps import (
     PrepareStorage,
@@ -21,6 +21,7 @@ from dbt.adapters.spark_mt.planning.steps import (
 from dbt.adapters.spark_mt.spark.delta.tables import DeltaTables
 from dbt.adapters.spark_mt.spark.formats.delta import FORMAT
 from dbt.adapters.spark_mt.spark.tables.runner import SparkStepRunner
+from tests.support.refs import delta_at
 from tests.unit.builders import QUERY, resolve, stored
 
 errors = pytest.importorskip("pyspark.errors")
@@ -48,7 +49,7 @@ class Table:
         self.statements = []
         self._failures = failures
         self._other = other
-        self.tables = Tables(self)
+        self.tables = InstalledTables(Tables(self))
 
     @contextmanager
     def open(self):
@@ -77,7 +78,8 @@ def run(table, step):
 def runner(table):
     details = SimpleNamespace(
         forget=lambda: None,
-        of=lambda _: SimpleNamespace(),
+        of=delta_at,
+        table=delta_at,
         properties=lambda _: table.properties,
         description=lambda _: TableDescription("", table.properties),
         identity=lambda _: "delta",

@@ -12,7 +12,11 @@ from dbt.adapters.spark_mt.definition.commit_metadata import CommitKind, CommitM
 from dbt.adapters.spark_mt.definition.positions import VersionedPosition
 from dbt.adapters.spark_mt.execution.errors import RefreshFailedError
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
-from dbt.adapters.spark_mt.execution.table_format import RowsNotThereError, TableColumns
+from dbt.adapters.spark_mt.execution.table_format import (
+    InstalledTables,
+    RowsNotThereError,
+    TableColumns,
+)
 from dbt.adapters.spark_mt.query.partial_sums import partial_sums
 from dbt.adapters.spark_mt.spark.delta.tables import DeltaTables
 from dbt.adapters.spark_mt.spark.tables.stored_sums import StoredSums, SumsTables
@@ -63,9 +67,7 @@ def test_rows_and_positions_of_stored_sums_are_those_of_one_version():
     definition = SimpleNamespace(name=TableName.of("c", "s", "m"), table_id="id", resolved=resolved)
     step = SimpleNamespace(definition=definition)
 
-    found = SumsTables(
-        SimpleNamespace(history=MovingLog(), as_of=DeltaTables(None).as_of), details
-    ).find(spark, step, SUMS)
+    found = SumsTables(InstalledTables(DeltaTables(MovingLog())), details).find(spark, step, SUMS)
     assert found is not None
     assert (found.version, found.positions, found.seq) == (0, at(0), 0)
 
@@ -74,11 +76,12 @@ def test_rows_and_positions_of_stored_sums_are_those_of_one_version():
     ("newest", "error"), [(4, RowsNotThereError), (5, CommitConflictError)], ids=["same", "moved"]
 )
 def test_rows_that_another_refresh_has_replaced_are_a_conflict(newest, error):
-    def commit_(*_):
-        raise RowsNotThereError
+    class Tables(DeltaTables):
+        def commit(self, *_):
+            raise RowsNotThereError
 
     log = SimpleNamespace(is_newest=lambda table, version: version == newest)  # noqa: ARG005
-    tables = SimpleNamespace(history=log, commit=commit_, append=print)
+    tables = InstalledTables(Tables(log))
     details = SimpleNamespace(forget=lambda name: None, table=lambda name: delta_at("/sums", name))  # noqa: ARG005
     name = TableName.of("c", "s", "m")
     definition = SimpleNamespace(name=name, table_id="id", generation=1)
@@ -100,7 +103,7 @@ def test_a_table_whose_rows_another_refresh_has_replaced_is_a_conflict(is_first,
         yield SimpleNamespace(content="")
 
     details = SimpleNamespace()
-    writer = ContentWriter(None, None, SimpleNamespace(history=None), details, None)
+    writer = ContentWriter(None, None, InstalledTables(DeltaTables(None)), details, None)
     writer._configure = lambda *_: None
     writer._changes = SimpleNamespace(of=of)
     writer._errors = SimpleNamespace(explaining=explaining, has_conflict=lambda _: not is_first)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 
@@ -21,7 +20,9 @@ from dbt.adapters.spark_mt.definition.positions import (
 )
 from dbt.adapters.spark_mt.definition.table_format import CommitEffect
 from dbt.adapters.spark_mt.execution.errors import SourceNotFoundError
+from dbt.adapters.spark_mt.execution.table_format import InstalledTables
 from dbt.adapters.spark_mt.execution.table_history import Commit
+from dbt.adapters.spark_mt.spark.delta.tables import DeltaTables
 from dbt.adapters.spark_mt.spark.formats.delta import FORMAT
 from dbt.adapters.spark_mt.spark.tables.table_store import SparkSourceStates
 from tests.support.refs import delta_at
@@ -134,7 +135,7 @@ def details():
 
 @pytest.fixture
 def states(log, details):
-    return SparkSourceStates(SimpleNamespace(history=log, format=FORMAT), details, Topics())
+    return SparkSourceStates(InstalledTables(DeltaTables(log)), details, Topics())
 
 
 def at(version, location="/orders"):

@@ -31,7 +31,11 @@ if TYPE_CHECKING:
         FillPartitions,
         WriteBatch,
     )
-    from dbt.adapters.spark_mt.spark.catalog.table_details import SparkTables, TableDetails
+    from dbt.adapters.spark_mt.spark.catalog.table_details import (
+        SparkFormat,
+        SparkTables,
+        TableDetails,
+    )
     from dbt.adapters.spark_mt.spark.session.errors import SparkFailure
     from dbt.adapters.spark_mt.spark.session.private_session import PrivateSession
 
@@ -39,7 +43,7 @@ if TYPE_CHECKING:
 
 
 def fenced(
-    tables: SparkTables,
+    format_: SparkFormat,
     session: PrivateSession,
     name: TableName,
     metadata: CommitMetadata,
@@ -52,7 +56,7 @@ def fenced(
             first. The format skips a write whose number is taken, and fails one in parallel to it.
     """
     with explaining_conflicts(name):
-        version = tables.commit(session.spark, encode_commit(metadata), metadata.seq, write)
+        version = format_.commit(session.spark, encode_commit(metadata), metadata.seq, write)
     if version is None:
         raise CommitConflictError(table=name)
     return version
@@ -82,7 +86,7 @@ def raise_if_other_table(
     """
     detail = details.of(name)
     if isinstance(detail, TableRef):
-        is_other = is_other_table(tables.history.backwards(detail), metadata)
+        is_other = is_other_table(tables.history(detail).backwards(detail), metadata)
     else:
         is_other = not isinstance(detail, NoTable) or not detail.kind
     if is_other:
@@ -194,7 +198,9 @@ class WriteErrors:
 
     def _directory(self, name: str) -> str:
         detail = self._details.of(TableName.of(*name.split(".", 2)))
-        directory = self._tables.directory(detail) if isinstance(detail, TableRef) else ""
+        directory = (
+            self._tables.of(detail).directory(detail) if isinstance(detail, TableRef) else ""
+        )
         return directory.partition(":")[2].lstrip("/") or name
 
     def _raise_violations(
@@ -218,7 +224,7 @@ class WriteErrors:
         detail = self._details.of(step.definition.name)
         if not isinstance(detail, TableRef):
             return isinstance(detail, NoTable) and not detail.kind and step.seq > 1
-        commits = self._tables.history.backwards(detail)
+        commits = self._tables.history(detail).backwards(detail)
         seqs = (
             commit.metadata.seq for commit in commits if commit.metadata and commit.metadata.seq
         )

@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession
 
     from dbt.adapters.spark_mt.definition.columns import TableName
-    from dbt.adapters.spark_mt.execution.table_format import VersionedTables
+    from dbt.adapters.spark_mt.execution.table_format import InstalledTables, VersionedTables
 
-    SparkTables: TypeAlias = VersionedTables[SparkSession, str]
+    SparkFormat: TypeAlias = VersionedTables[SparkSession, str]
+    SparkTables: TypeAlias = InstalledTables[SparkFormat]
     TableDetail: TypeAlias = "TableRef | OtherTable | NoTable"
 
 
@@ -135,15 +136,16 @@ class TableDetails:
     def identity(self, name: TableName) -> str:
         """Return the format's own identity of a table; slow where its newest commits lack it."""
         table = self.table(name)
-        return "" if table is None else self._tables.identity(self._spark, table)
+        return "" if table is None else self._tables.of(table).identity(self._spark, table)
 
     def partition_columns(self, name: TableName) -> tuple[str, ...]:
         """Return the columns by which a table is partitioned."""
-        return self._tables.partition_columns(self._spark, name)
+        table = self.table(name)
+        return () if table is None else self._tables.of(table).partition_columns(self._spark, name)
 
     def _ask(self, name: TableName) -> TableDetail:
         table = self._catalog.table(name)
-        if table is not None and self._tables.history.is_there(table):
+        if table is not None and self._tables.history(table).is_there(table):
             return table
         found = self._asked(name)
         if isinstance(found, NoTable) and found.kind == _FILES_GONE:
@@ -157,9 +159,12 @@ class TableDetails:
         Returns:
             None for the description where Spark has to be asked for it.
         """
-        table, history = self._catalog.table(name), self._tables.history
-        newest = -1 if table is None else history.newest(table)
-        found = None if table is None or newest < 0 else history.description(table, newest)
+        table = self._catalog.table(name)
+        if table is None:
+            return -1, None
+        history = self._tables.history(table)
+        newest = history.newest(table)
+        found = None if newest < 0 else history.description(table, newest)
         is_shown = found is not None and self._catalog.shows_all(found.properties)
         return newest, found if is_shown else None
 
@@ -182,8 +187,8 @@ class TableDetails:
         if facts.get("Type") == "VIEW":
             return NoTable("view")
         provider = facts.get("Provider", "").lower()
-        is_other = FORMATS.of(provider) is None
-        return OtherTable(provider) if is_other else self._tables.ref(name, facts["Location"])
+        format_ = self._tables.named(provider)
+        return OtherTable(provider) if format_ is None else format_.ref(name, facts["Location"])
 
     def _why_not(self, name: TableName, error: Exception) -> NoTable:
         failure = spark_errors.failure_of(error)
@@ -230,11 +235,11 @@ class _DriverCatalog:
         identifier = tables.TableIdentifier(name.name, jvm.scala.Option.apply(name.schema), none)
         entry = java.sessionState().catalog().getTableMetadata(identifier)
         provider, storage = entry.provider(), entry.storage()
-        is_ours = provider.isDefined() and provider.get().lower() == self._tables.format.name
-        if not is_ours or not storage.properties().isEmpty():
+        format_ = self._tables.named(provider.get().lower() if provider.isDefined() else "")
+        if format_ is None or not storage.properties().isEmpty():
             return None
         path = jvm.org.apache.hadoop.fs.Path(entry.location())
-        return self._tables.ref(name, str(path.toString()))
+        return format_.ref(name, str(path.toString()))
 
     def shows_all(self, properties: Mapping[str, str]) -> bool:
         """Whether SHOW TBLPROPERTIES would redact no value of these properties."""
@@ -294,11 +299,11 @@ class NewestVersions:
     def directory(self, name: TableName) -> str:
         """Return the directory of a table with versions; empty without one."""
         table = self.table(name)
-        return "" if table is None else self._tables.directory(table)
+        return "" if table is None else self._tables.of(table).directory(table)
 
     def _look(self, name: TableName) -> int:
         detail = self._details.of(name)
-        newest = self._tables.history.newest(detail) if isinstance(detail, TableRef) else -1
+        newest = self._tables.history(detail).newest(detail) if isinstance(detail, TableRef) else -1
         if newest >= 0:
             self._found.add(name)
         else:

@@ -327,8 +327,9 @@ class QueryRows:
         Raises:
             RefreshFailedError: The query cannot be limited to these rows.
         """
-        reader = self._tables.changes(session.spark)
-        return self._limited(session, definition, run, since, (_ADDED, reader.added))
+        readers = self._tables.changes(session.spark)
+        limit = (_ADDED, lambda range_: readers(range_.table).added(range_))
+        return self._limited(session, definition, run, since, limit)
 
     def touched(
         self,
@@ -344,10 +345,15 @@ class QueryRows:
         Raises:
             RefreshFailedError: The query cannot be limited to these rows.
         """
-        reader = self._tables.changes(session.spark)
-        parts = [self._limited(session, definition, run, since, (_ADDED, reader.added))]
-        if any(reader.removed(range_) for range_ in self.ranges(run, since)):
-            limit = (_REMOVED, reader.removed)
+        readers = self._tables.changes(session.spark)
+
+        def removed(range_: VersionRange) -> str | None:
+            rows: str | None = readers(range_.table).removed(range_)
+            return rows
+
+        parts = [self.added(session, definition, run, since)]
+        if any(map(removed, self.ranges(run, since))):
+            limit = (_REMOVED, removed)
             parts.append(self._limited(session, definition, run, since, limit))
         return parts
 
@@ -416,7 +422,7 @@ class QueryRows:
             for name, position in run.positions.items()
             if isinstance(position, VersionedPosition)
         }
-        found = self._tables.history.commits(wanted)
+        found = self._tables.commits(wanted)
         return all(key in found and found[key].identity == wanted[key] for key in wanted)
 
     def _settled(

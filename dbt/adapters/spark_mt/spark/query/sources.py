@@ -160,7 +160,8 @@ class SparkSourceReader:
         Raises:
             SourceNotFoundError: The table is gone, or its log no longer holds the version.
         """
-        return position_in(self._history, self.table(source), version)
+        table = self.table(source)
+        return position_in(self._history(table), table, version)
 
     def first_record_after(self, source: TableName, position: OffsetPosition) -> int | None:
         """Return the time of the first record of a log after a position; None without one."""
@@ -173,7 +174,7 @@ class SparkSourceReader:
         table = self._detail(source)
         if not isinstance(table, TableRef):
             return False
-        commit = self._history.commit(table, position.version)
+        commit = self._history(table).commit(table, position.version)
         return commit is not None and commit.identity == position.identity
 
     def is_current(self, source: Source, position: Position) -> bool:
@@ -189,7 +190,7 @@ class SparkSourceReader:
         detail = self._details.of(source.name)
         return (
             isinstance(detail, TableRef)
-            and self._history.is_newest(detail, position.version)
+            and self._history(detail).is_newest(detail, position.version)
             and self.is_readable(source.name, position)
         )
 
@@ -219,7 +220,7 @@ class SparkSourceReader:
         if range_ is None or self._keeps_columns(range_) or not self._is_readable(range_):
             return ()
         with self._sessions.open() as session:
-            return self._tables.changes(session.spark).changed_types(range_)
+            return self._tables.of(range_.table).changes(session.spark).changed_types(range_)
 
     def keeps_rows(self, span: SourceSpan) -> bool:
         """As `SourceReader.keeps_rows`."""
@@ -227,7 +228,7 @@ class SparkSourceReader:
         if range_ is None or range_.after == BEFORE_ALL:
             return False
         after, upto = range_.after.version, range_.upto.version
-        changed = self._history.first_row_change(range_.table, after, upto)
+        changed = self._history(range_.table).first_row_change(range_.table, after, upto)
         return changed is None and self._is_readable(range_)
 
     def changes(self, span: SourceSpan, *, net: bool) -> ChangeKind:
@@ -243,7 +244,7 @@ class SparkSourceReader:
         if not self._is_readable(range_):
             return self._why_unreadable(range_)
         with self._sessions.open() as session:
-            return self._tables.changes(session.spark).kind(range_, net=net)
+            return self._tables.of(range_.table).changes(session.spark).kind(range_, net=net)
 
     def extent(self, span: SourceSpan) -> ChangeExtent:
         """Return how much happened to a table between two of its positions, from its log."""
@@ -254,17 +255,17 @@ class SparkSourceReader:
             return ChangeExtent(self._why_unreadable(range_))
         with self._sessions.open() as session:
             session.configure(FEW_ROWS)  # those of the log
-            return self._tables.changes(session.spark).extent(range_)
+            return self._tables.of(range_.table).changes(session.spark).extent(range_)
 
     def position_at(self, source: TableName, instant_ms: int) -> StartPosition:
         """Return the position right before the first commit made at or after an instant."""
         detail = self._detail(source)
         if not isinstance(detail, TableRef):
             return self._logs.position_at(source, detail.format, instant_ms)
-        version = self._history.at(detail, instant_ms)
+        version = self._history(detail).at(detail, instant_ms)
         if version is None:
             return StartPosition(BEFORE_ALL, is_complete=False)
-        return StartPosition(position_in(self._history, detail, version))
+        return StartPosition(position_in(self._history(detail), detail, version))
 
     def _range(self, span: SourceSpan) -> VersionRange | None:
         """Return a span of a table's versions; None where positions or the table have none."""
@@ -280,7 +281,7 @@ class SparkSourceReader:
         if range_.is_empty or range_.after == BEFORE_ALL:
             return True
         after, upto = range_.after.version, range_.upto.version
-        return self._history.keeps_columns(range_.table, after, upto)
+        return self._history(range_.table).keeps_columns(range_.table, after, upto)
 
     def _is_readable(self, range_: VersionRange) -> bool:
         """Whether the first position of a range still is one of this table."""
@@ -289,7 +290,7 @@ class SparkSourceReader:
 
     def _why_unreadable(self, range_: VersionRange) -> ChangeKind:
         """Return GONE if its log was cleaned up so far, else REPLACED, by a namesake."""
-        oldest = self._history.oldest(range_.table)
+        oldest = self._history(range_.table).oldest(range_.table)
         cleaned = oldest is not None and range_.after.version < oldest.version
         return ChangeKind.GONE if cleaned else ChangeKind.REPLACED
 
@@ -311,7 +312,7 @@ class SparkSourceReader:
 
     def _positions(self, versions: dict[TableName, int]) -> dict[str, Position]:
         keys = {name: (self.table(name), v) for name, v in versions.items()}
-        commits = self._history.commits(keys.values())
+        commits = self._tables.commits(keys.values())
         found: dict[str, Position] = {}
         for name, key in keys.items():
             if key not in commits:
@@ -323,7 +324,8 @@ class SparkSourceReader:
         return {name: self._newest(name) for name in names}
 
     def _newest(self, name: TableName) -> int:
-        newest = self._history.newest(self.table(name))
+        table = self.table(name)
+        newest = self._history(table).newest(table)
         if newest < 0:
             raise errors.SourceNotFoundError(source=name, problem="its log is empty")
         return newest

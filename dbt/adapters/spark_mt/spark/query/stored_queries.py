@@ -129,8 +129,8 @@ class SeenTables:
             detail = self._details.of(each.table)
             if not isinstance(detail, TableRef):
                 return {}
-            newest = self._history.newest(detail)
-            stamp = self._history.stamp(detail, newest)
+            newest = self._history(detail).newest(detail)
+            stamp = self._history(detail).stamp(detail, newest)
             found[each.source] = SeenTable(detail, newest, stamp, newest)
         return found
 
@@ -158,7 +158,7 @@ class SeenTables:
         for name, table in found.tables.items():
             if not self.is_there(table):
                 return None
-            newest = self._history.newest(table.table)
+            newest = self._history(table.table).newest(table.table)
             if newest < table.upto or not self.has_columns_at(table, newest):
                 return None
             tables[name] = replace(table, upto=newest)
@@ -171,7 +171,7 @@ class SeenTables:
         """Whether the table that was seen, and no other one, has its name and place."""
         if self._details.of(table.table.name) != table.table:
             return False
-        return self._history.stamp(table.table, table.since) == table.stamp
+        return self._history(table.table).stamp(table.table, table.since) == table.stamp
 
     def as_of(self, table: SeenTable, version: int) -> str:
         """Return what reads a table as of a version."""
@@ -181,7 +181,7 @@ class SeenTables:
         """Whether a table that is there has the columns at a version that it was seen with."""
         if version <= table.upto:
             return table.since <= version
-        return self._history.keeps_columns(table.table, table.upto, version)
+        return self._history(table.table).keeps_columns(table.table, table.upto, version)
 
 
 class DeclaredQueries:

@@ -7,7 +7,7 @@ these tables.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.execution.table_format import VersionedTables
@@ -18,7 +18,7 @@ from dbt.adapters.spark_mt.spark.session.errors import suppress_spark_errors
 from dbt.adapters.spark_mt.spark.session.private_session import PrivateSessions
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -119,12 +119,16 @@ class StreamableTables(VersionedTables["SparkSession", str], Protocol):
         ...
 
 
+VersionedFormats: TypeAlias = "Callable[[str], StreamableTables | None]"
+"""Returns the format of a provider, in lower case; None where its tables have no versions."""
+
+
 def stream_source(
     private: SparkSession,
     name: TableName,
     format_: str,
     reader: SparkSourceReader,
-    tables: StreamableTables,
+    versioned: VersionedFormats,
 ) -> StreamSource | None:
     """Open a table of the catalog as a source of streams.
 
@@ -133,12 +137,12 @@ def stream_source(
         name: The table's full name.
         format_: Its provider, lower case.
         reader: Reads positions of tables.
-        tables: Opens tables with versions.
+        versioned: Opens tables with versions.
 
     Returns:
         None where tables of this format cannot be read as streams.
     """
-    if format_ == tables.format.name:
+    if (tables := versioned(format_)) is not None:
         return tables.stream_source(private, name, reader)
     if format_ == offsets.KAFKA:
         return offsets.KafkaSource(private, name)

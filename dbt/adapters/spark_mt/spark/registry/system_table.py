@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.definition.table_format import TableRef
     from dbt.adapters.spark_mt.execution.table_format import SmallTables
-    from dbt.adapters.spark_mt.spark.catalog.table_details import NewestVersions, SparkTables
+    from dbt.adapters.spark_mt.spark.catalog.table_details import NewestVersions, SparkFormat
     from dbt.adapters.spark_mt.spark.session.private_session import PrivateSessions
 
     Value = str | int | bool | None
@@ -267,7 +267,7 @@ class SystemTable:
 
     Args:
         spark: The user's session, for reading.
-        tables: Commits to tables.
+        format_: The format of the table.
         sessions: Private sessions of the log's own: interrupting a statement must not interrupt
             what is written about it.
         layout: Which table.
@@ -281,7 +281,7 @@ class SystemTable:
     def __init__(
         self,
         spark: SparkSession,
-        tables: SparkTables,
+        format_: SparkFormat,
         sessions: PrivateSessions,
         layout: Layout = REGISTRY_LAYOUT,
         small: SmallReader | None = None,
@@ -291,7 +291,7 @@ class SystemTable:
     ) -> None:
         self._spark = spark
         self._small = small
-        self._tables = tables
+        self._format = format_
         self._sessions = sessions
         self._layout = layout
         self._compact_every = compact_every
@@ -362,7 +362,7 @@ class SystemTable:
         statement = f"INSERT INTO {self._layout.name(catalog)} ({names}) VALUES {values}"
         with self._sessions.reused(_CHEAP) as spark:
             insert = partial(spark.sql, statement)
-            commit = partial(self._tables.commit, spark, "", number, insert, fence)
+            commit = partial(self._format.commit, spark, "", number, insert, fence)
             return self._attempt(spark, catalog, commit)
 
     def _attempt(
@@ -401,7 +401,7 @@ class SystemTable:
         The format may fill the directory before the catalog has the table. A process that was
         killed in between leaves it there.
         """
-        format_ = self._tables.format
+        format_ = self._format.format
         columns = ", ".join(
             f"{quote(name)} {type_}" for name, type_ in self._layout.columns.items()
         )
@@ -432,7 +432,7 @@ class SystemTable:
         try:
             with self._sessions.reused(_CHEAP) as spark:
                 spark.sql(self._layout.superseded(name, now_ms))
-                self._tables.compact(spark, self._layout.table_name(catalog))
+                self._format.compact(spark, self._layout.table_name(catalog))
                 _make_jobs_view(spark, catalog)  # it may be the one of another release
                 # By version for statements, whose processes end before the fourth compaction. By
                 # count for a manager: compaction takes versions too, so that the versions of its
@@ -440,7 +440,7 @@ class SystemTable:
                 self._compactions += 1
                 by_version = version % (_VACUUM_EVERY * self._compact_every) == 0
                 if by_version or self._compactions % _VACUUM_EVERY == 0:
-                    self._tables.vacuum(spark, self._layout.table_name(catalog), _RETAINED_MS)
+                    self._format.vacuum(spark, self._layout.table_name(catalog), _RETAINED_MS)
         except Exception as error:  # noqa: BLE001 - the rows are written; the next time does it
             if not (
                 spark_errors.is_spark_error(error) and spark_errors.failure_of(error).is_conflict

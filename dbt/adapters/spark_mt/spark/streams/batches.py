@@ -17,7 +17,7 @@ from dbt.adapters.spark_mt.execution.errors import CheckpointLostError
 from dbt.adapters.spark_mt.execution.ports import BatchDone, CommitConflictError
 from dbt.adapters.spark_mt.planning.constraints import guarded
 from dbt.adapters.spark_mt.planning.steps import WriteBatch
-from dbt.adapters.spark_mt.spark.catalog.commit import WriteErrors, fenced
+from dbt.adapters.spark_mt.spark.catalog.commit import WriteErrors, fenced, table_of
 from dbt.adapters.spark_mt.spark.session.input_size import interpret_if_small, sizes_of
 from dbt.adapters.spark_mt.spark.session.private_session import PrivateSession
 
@@ -32,7 +32,11 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.execution.table_history import Commit
     from dbt.adapters.spark_mt.planning.steps import RefreshRun
     from dbt.adapters.spark_mt.resolution.settings import Settings
-    from dbt.adapters.spark_mt.spark.catalog.table_details import SparkTables, TableDetails
+    from dbt.adapters.spark_mt.spark.catalog.table_details import (
+        SparkFormat,
+        SparkTables,
+        TableDetails,
+    )
     from dbt.adapters.spark_mt.spark.query.stream_sources import StreamSource
     from dbt.adapters.spark_mt.spark.session.driver_files import DriverFiles
 
@@ -298,19 +302,25 @@ class BatchWriter:
             attempt.content = f"SELECT * FROM {_BATCH}"
             moved = positions != table.positions
             write = self._write(session, step, attempt.content, moved=moved)
-            version = fenced(self._tables, session, table.name, metadata_of(step), write)
+            version = fenced(
+                self._format(table.name), session, table.name, metadata_of(step), write
+            )
         return self._done(table, step, version)
 
     def _write(
         self, session: PrivateSession, step: WriteBatch, content: str, *, moved: bool
     ) -> Callable[[], None]:
         definition = step.definition
+        format_ = self._format(definition.name)
         rows = guarded(content, definition.resolved)
         key = step.run.choice.key
         if key and moved:
-            return partial(self._tables.upsert, session.spark, definition, rows, key)
+            return partial(format_.upsert, session.spark, definition, rows, key)
         rows = _none_of(rows) if key else rows
-        return partial(self._tables.append, session.spark, definition.name, rows)
+        return partial(format_.append, session.spark, definition.name, rows)
+
+    def _format(self, name: TableName) -> SparkFormat:
+        return self._tables.of(table_of(self._details, name))
 
     def _done(self, table: StoredTable, step: WriteBatch, version: int) -> BatchDone:
         now, run = self._now_ms(), step.run
@@ -331,7 +341,7 @@ class BatchWriter:
 
     def _read(self, table: StoredTable, version: int) -> Commit | None:
         found = self._details.table(table.name)
-        return None if found is None else self._tables.history.commit(found, version)
+        return None if found is None else self._tables.history(found).commit(found, version)
 
 
 def _none_of(rows: str) -> str:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.query.analyzer import Source
     from dbt.adapters.spark_mt.resolution.settings import Settings
     from dbt.adapters.spark_mt.spark.query.sources import SparkSourceReader
-    from dbt.adapters.spark_mt.spark.query.stream_sources import StreamableTables, StreamSource
+    from dbt.adapters.spark_mt.spark.query.stream_sources import StreamSource, VersionedFormats
     from dbt.adapters.spark_mt.spark.session.private_session import PrivateSession
 
 
@@ -75,10 +75,13 @@ class StreamQueries:
     """Definitions as streaming frames."""
 
     def __init__(
-        self, sources: SparkSourceReader, tables: StreamableTables, settings: Callable[[], Settings]
+        self,
+        sources: SparkSourceReader,
+        versioned: VersionedFormats,
+        settings: Callable[[], Settings],
     ) -> None:
         self._sources = sources
-        self._tables = tables
+        self._versioned = versioned
         self._settings = settings
 
     def open(
@@ -132,7 +135,9 @@ class StreamQueries:
         self, session: PrivateSession, definition: StoredDefinition, run: RefreshRun, name: str
     ) -> StreamSource:
         found = _found(run, name)
-        source = stream_source(session.spark, found.name, found.format, self._sources, self._tables)
+        source = stream_source(
+            session.spark, found.name, found.format, self._sources, self._versioned
+        )
         if source is None:
             problem = f"{name}, a {found.format} table, is no source of streams"
             raise StreamNotStartedError(table=definition.name, problem=problem)

@@ -68,7 +68,7 @@ class SparkTableObserver:
         found = self._details.table(table.name)
         if found is None:
             return False
-        return partly_refreshed(self._tables.history.backwards(found), table.positions)
+        return partly_refreshed(self._tables.history(found).backwards(found), table.positions)
 
     def differences(self, table: StoredTable, run: RefreshRun, limit: int) -> RowDifferences:
         """Compare the rows of a table with those of its query.

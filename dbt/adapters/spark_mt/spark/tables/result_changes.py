@@ -241,14 +241,14 @@ class ResultChanges:
         now = as_of(range_.upto.version)
         if range_.is_empty:
             return differential.RelationStates(now, now)
-        reader = self._tables.changes(spark)
+        reader = self._tables.of(range_.table).changes(spark)
         found = kept.keep_first(reader.weighted(range_, _WEIGHT), *_WEIGHTS)
         if not found.rows:
             return differential.RelationStates(now, now)
         *columns, _ = spark.table(found.view).schema
         bags = _bags(found, ", ".join(quote(field.name) for field in columns))
         before, after = range_.after.version, range_.upto.version
-        if self._tables.history.keeps_columns(range_.table, before, after):
+        if self._tables.history(range_.table).keeps_columns(range_.table, before, after):
             return differential.RelationStates(as_of(before), now, *bags)
         return differential.RelationStates(_before(as_of(before), range_, columns), now, *bags)
 

@@ -37,7 +37,12 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.commit_metadata import CommitMetadata
     from dbt.adapters.spark_mt.definition.definition import StoredDefinition
     from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-    from dbt.adapters.spark_mt.spark.catalog.table_details import SparkTables, TableDetails
+    from dbt.adapters.spark_mt.definition.table_format import TableFormat
+    from dbt.adapters.spark_mt.spark.catalog.table_details import (
+        SparkFormat,
+        SparkTables,
+        TableDetails,
+    )
     from dbt.adapters.spark_mt.spark.registry.registry import SparkSystemLog
     from dbt.adapters.spark_mt.spark.session.errors import SparkFailure
     from dbt.adapters.spark_mt.spark.session.private_session import PrivateSession, PrivateSessions
@@ -122,7 +127,7 @@ class SparkStepRunner:
         name = step.definition.name
         writes = [] if step.nullable == () else self._loosening(step.definition)
         if step.maps_names:
-            writes.append(self._setting(step.definition, self._tables.format.name_mapping))
+            writes.append(self._setting(step.definition, self._names(name).name_mapping))
         self._change_metadata(step, name, *writes)
         return StepResult()
 
@@ -136,10 +141,10 @@ class SparkStepRunner:
             fields = session.spark.table(name.sql).schema.fields
         wanted = {column.name.lower(): column.nullable for column in definition.resolved.columns}
         nullable = [f.name for f in fields if not f.nullable and wanted.get(f.name.lower(), True)]
-        there = self._tables.format.constraints(self._details.properties(name))
+        there = self._names(name).constraints(self._details.properties(name))
         gone = table_properties.obsolete_not_null(definition, there)
         return [
-            *(partial(self._tables.drop_constraint, name=name, constraint=each) for each in gone),
+            *(partial(self._of(name).drop_constraint, name=name, constraint=each) for each in gone),
             *(
                 _sql(f"ALTER TABLE {name.sql} ALTER COLUMN {quote(column)} DROP NOT NULL")
                 for column in nullable
@@ -147,7 +152,15 @@ class SparkStepRunner:
         ]
 
     def _setting(self, definition: StoredDefinition, properties: Mapping[str, str]) -> _Write:
-        return partial(self._tables.set_properties, name=definition.name, properties=properties)
+        name = definition.name
+        return partial(self._of(name).set_properties, name=name, properties=properties)
+
+    def _of(self, name: TableName) -> SparkFormat:
+        """Return the format of a table that is there."""
+        return self._tables.of(commit.table_of(self._details, name))
+
+    def _names(self, name: TableName) -> TableFormat:
+        return self._of(name).format
 
     @_run.register
     def _(self, step: steps.VerifyRows) -> StepResult:
@@ -192,10 +205,10 @@ class SparkStepRunner:
         rows = f"SELECT *{_nulls(new_columns)} FROM {name.sql} WHERE false"
         with self._sessions.open() as session:
             rows = with_bounded_texts(session.spark, rows, new_columns)
-            append = partial(self._tables.append, session.spark, name, rows)
+            append = partial(self._of(name).append, session.spark, name, rows)
             write = partial(append, adds_columns=bool(new_columns))
             commit.raise_if_other_table(self._tables, self._details, name, metadata)
-            commit.fenced(self._tables, session, name, metadata, write)
+            commit.fenced(self._of(name), session, name, metadata, write)
 
     @_run.register
     def _(self, step: steps.Publish) -> StepResult:
@@ -207,7 +220,7 @@ class SparkStepRunner:
         self._details.forget()
         if table_properties.is_superseded(step, now.definition):
             return ()
-        constraints = self._tables.format.constraints(now.properties)
+        constraints = self._names(name).constraints(now.properties)
         wanted = table_properties.missing_not_null(step.definition, constraints).items()
         broken = tuple(column for _, column in wanted if not self._refuses_null(step, column))
         gone = table_properties.obsolete_not_null(step.definition, constraints)
@@ -221,16 +234,13 @@ class SparkStepRunner:
         Until the definition is published, the next statement sees that something is missing and
         does all of this again.
         """
-        name, declared, format_ = (
-            step.definition.name,
-            step.definition.declared,
-            self._tables.format,
-        )
+        name, declared = step.definition.name, step.definition.declared
+        format_ = self._names(name)
         writes = [_sql(statement) for statement in comment_statements(step, now)]
         if clustering_columns(now.properties) != declared.clustered_by:
             writes.append(self._clustering(step.definition))
         if gone := table_properties.obsolete_properties(step, now.properties, format_):
-            writes.append(partial(self._tables.unset_properties, name=name, keys=gone))
+            writes.append(partial(self._of(name).unset_properties, name=name, keys=gone))
         if missing := table_properties.missing_properties(
             step, now.properties, now.identity, format_
         ):
@@ -238,13 +248,13 @@ class SparkStepRunner:
         return writes
 
     def _clustering(self, definition: StoredDefinition) -> _Write:
-        columns = definition.declared.clustered_by
-        return partial(self._tables.cluster, name=definition.name, columns=columns)
+        name, columns = definition.name, definition.declared.clustered_by
+        return partial(self._of(name).cluster, name=name, columns=columns)
 
     def _refuses_null(self, step: steps.Publish | steps.PrepareStorage, column: str) -> bool:
         """Let the table refuse NULL in a column; return whether it does now."""
         name, constraint = step.definition.name, table_properties.not_null_constraint(column)
-        add = partial(self._tables.add_not_null, name=name, constraint=constraint, column=column)
+        add = partial(self._of(name).add_not_null, name=name, constraint=constraint, column=column)
         try:
             self._change_metadata(step, name, add)
         except Exception as error:
@@ -263,7 +273,8 @@ class SparkStepRunner:
         with self._sessions.open() as session, commit.explaining_conflicts(name):
             for write in writes:
                 metadata = encode_commit(_metadata(step))
-                self._tables.commit(session.spark, metadata, None, partial(write, session.spark))
+                made = partial(write, session.spark)
+                self._of(name).commit(session.spark, metadata, None, made)
 
     def _published(self, step: steps.Publish) -> Published:
         name = step.definition.name
@@ -271,7 +282,7 @@ class SparkStepRunner:
         if isinstance(detail, NoTable):
             raise errors.RefreshFailedError(table=name, problem=detail.problem or "it is gone")
         found = self._details.description(name)
-        known = found.properties.get(self._tables.format.identity_property)
+        known = found.properties.get(self._names(name).identity_property)
         identity = (not step.is_of_another_table and known) or self._details.identity(name)
         stored = readable_definition(found.properties, name)
         return Published(found.comment, found.properties, identity, stored)
@@ -284,7 +295,8 @@ class SparkStepRunner:
             if key.startswith(table_properties.PREFIX)
         ]
         if ours:
-            unset = partial(self._tables.unset_properties, name=step.name, keys=sorted(ours))
+            name = step.name
+            unset = partial(self._of(name).unset_properties, name=name, keys=sorted(ours))
             retrying(lambda: self._change_metadata(step, step.name, unset))
         return StepResult()
 

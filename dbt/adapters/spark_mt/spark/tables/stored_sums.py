@@ -89,9 +89,10 @@ class SumsTables:
     def find(self, spark: SparkSession, step: ApplyChanges, sums: PartialSums) -> StoredSums | None:
         """Return the stored sums of a table; None where there are none that can be used."""
         name = sums_name(step, sums)
-        found, history = self._found(name), self._tables.history
+        found = self._found(name)
         if found is None:
             return None
+        history = self._tables.history(found)
         newest = history.newest(found)
         commits = history.backwards(found, newest)
         ours = next((c for c in commits if c.metadata and c.metadata.positions is not None), None)
@@ -133,8 +134,8 @@ class SumsTables:
         self.remove(spark, step.definition.name.catalog, step.definition.table_id, but=name)
         spark.sql(f"CREATE SCHEMA IF NOT EXISTS {_schema(name.catalog)}")
         found = self._found(name)
-        newest = -1 if found is None else self._tables.history.newest(found)
-        write = partial(self._tables.replace, spark, name, query, by_row=True)
+        newest = -1 if found is None else self._tables.history(found).newest(found)
+        write = partial(self._tables.default.replace, spark, name, query, by_row=True)
         seq = most_commits(newest)  # no commit of the table has a higher number
         version = self._commit(spark, step, seq, write)
         self._raise_if_ended(spark, step, seq)
@@ -182,19 +183,19 @@ class SumsTables:
             CommitConflictError: Another refresh of the table came first.
             RowsNotThereError: The table does not have all rows that are to be removed.
         """
-        spark, table = session.spark, stored.table
+        spark, table, format_ = session.spark, stored.table, self._tables.default
         added = added or f"SELECT * FROM {table.name.sql} WHERE false"
         if keys:
-            write = partial(self._tables.replace_keys, spark, table, stored.keys, added, keys)
+            write = partial(format_.replace_keys, spark, table, stored.keys, added, keys)
         elif removed:
-            write = partial(self._tables.apply_changes, spark, table, added, removed)
+            write = partial(format_.apply_changes, spark, table, added, removed)
         else:
-            write = partial(self._tables.append, spark, table.name, added)
+            write = partial(format_.append, spark, table.name, added)
         try:
             self._commit(spark, step, stored.seq + 1, write)
         except RowsNotThereError as error:
             found = self._found(table.name)
-            if found is not None and self._tables.history.is_newest(found, stored.version):
+            if found is not None and self._tables.history(found).is_newest(found, stored.version):
                 raise
             raise CommitConflictError(table=step.definition.name) from error
 
@@ -218,7 +219,7 @@ class SumsTables:
         """
         metadata = commit_metadata.encode_commit(_metadata(step, seq))
         with explaining_conflicts(step.definition.name):
-            found = self._tables.commit(spark, metadata, seq, write)
+            found = self._tables.default.commit(spark, metadata, seq, write)
         if found is None:
             raise CommitConflictError(table=step.definition.name)
         return found

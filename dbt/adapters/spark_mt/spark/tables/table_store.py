@@ -93,8 +93,7 @@ class SparkSourceStates:
     def __init__(
         self, tables: SparkTables, details: catalog.TableDetails, sources: SparkSourceReader
     ) -> None:
-        self._format = tables.format
-        self._history = tables.history
+        self._tables, self._history = tables, tables.history
         self._details = details
         self._sources = sources
         self._searches: _Kept[_Search] = _Kept()
@@ -126,11 +125,11 @@ class SparkSourceStates:
         """As `SourceStates.changed_at`, by the newest commits, one by one."""
         table = self._known_table(name)
         oldest: Commit | None = None
-        for commit in self._history.backwards(table):
+        for commit in self._history(table).backwards(table):
             oldest = commit
             if commit.effect is CommitEffect.NO_ROWS:
                 continue
-            if self._history.first_row_change(table, commit.previous, commit.version):
+            if self._history(table).first_row_change(table, commit.previous, commit.version):
                 return commit.timestamp_ms
         return oldest.timestamp_ms if oldest is not None and oldest.previous >= 0 else None
 
@@ -140,7 +139,7 @@ class SparkSourceStates:
         newest = -1 if table is None else self._newest_version(table)
         if table is None or newest < 0:
             return None
-        stamp = self._history.stamp(table, newest)
+        stamp = self._history(table).stamp(table, newest)
         kept = self._activities.get((table, newest))
         if kept is None or kept[0] != stamp:
             found = self._read_activity(table, newest)
@@ -148,15 +147,17 @@ class SparkSourceStates:
         return kept[1]
 
     def _read_activity(self, table: TableRef, newest: int) -> SourceActivity:
-        source, commits = table.name, self._history.backwards(table, newest)
+        source, commits = table.name, self._history(table).backwards(table, newest)
         times = [commit.timestamp_ms for commit in islice(commits, _RECENT + 1)]
         rate = (times[0] - times[-1]) / 1000 / (len(times) - 1) if len(times) > 1 else None
-        size = self._history.size(table, newest)
+        size = self._history(table).size(table, newest)
         if size is None:
             return SourceActivity(str(source), rate)
         files, mean = size[0], size[1] // max(size[0], 1)
         is_small = files >= _MANY_FILES and mean < _SMALL_FILE_BYTES
-        statement = self._format.compaction.format(table=source.sql) if is_small else ""
+        statement = (
+            self._tables.of(table).format.compaction.format(table=source.sql) if is_small else ""
+        )
         return SourceActivity(str(source), rate, files, mean, statement)
 
     def forget(self) -> None:
@@ -171,12 +172,12 @@ class SparkSourceStates:
             kept = self._searches.keep((source, position), self._begun(source, position))
         if kept.change is None:
             newest = self._newest_version(kept.table)
-            kept.change = self._history.first_row_change(kept.table, kept.upto, newest)
+            kept.change = self._history(kept.table).first_row_change(kept.table, kept.upto, newest)
             kept.upto = newest
         return kept
 
     def _is_same(self, search: _Search) -> bool:
-        return self._history.stamp(search.table, search.anchor) == search.stamp
+        return self._history(search.table).stamp(search.table, search.anchor) == search.stamp
 
     def _begun(self, source: TableName, position: VersionedPosition) -> _Search:
         """Begin a search; the table may have been created again, here or in another place."""
@@ -186,25 +187,25 @@ class SparkSourceStates:
             table = self._known_table(source)
         if position != BEFORE_ALL and self._holds(table, position):
             version = position.version
-            return _Search(table, version, self._history.stamp(table, version), version)
-        first = self._history.oldest(table)
+            return _Search(table, version, self._history(table).stamp(table, version), version)
+        first = self._history(table).oldest(table)
         if first is None:
             raise SourceNotFoundError(source=source, problem="its log is empty")
-        stamp = self._history.stamp(table, first.version)
+        stamp = self._history(table).stamp(table, first.version)
         search = _Search(table, first.version, stamp, first.previous)
         if position != BEFORE_ALL:
             search.change = first
         return search
 
     def _holds(self, table: TableRef, position: VersionedPosition) -> bool:
-        commit = self._history.commit(table, position.version)
+        commit = self._history(table).commit(table, position.version)
         return commit is not None and commit.identity == position.identity
 
     def _state(self, table: TableRef, version: int) -> TableState | None:
         """Return what a table reflects at a version; None for one that is not materialized."""
         if version < 0:
             return None
-        stamp = self._history.stamp(table, version)
+        stamp = self._history(table).stamp(table, version)
         kept = self._states.get((table, version))
         if kept is None or kept[0] != stamp:
             found = self._read_state(table, version)
@@ -212,7 +213,7 @@ class SparkSourceStates:
         return kept[1]
 
     def _read_state(self, table: TableRef, version: int) -> TableState | None:
-        name, commit = table.name, self._history.commit(table, version)
+        name, commit = table.name, self._history(table).commit(table, version)
         metadata = commit.metadata if commit else None
         definition = self._definitions.get(name)
         is_other = metadata is not None and (
@@ -225,20 +226,24 @@ class SparkSourceStates:
             definition = self._definitions.keep(name, found)
         if metadata is None and definition is None:
             return None
-        return table_loader.state_of(name, self._history.backwards(table, version), definition)
+        return table_loader.state_of(
+            name, self._history(table).backwards(table, version), definition
+        )
 
     def _newest_version(self, table: TableRef) -> int:
         """Return a table's newest version; -1 where its log is gone."""
         at, known, stamp = self._newest.get(table.name) or (None, -1, "")
-        is_same = at == table and self._history.stamp(table, known) == stamp
-        if is_same and self._history.is_newest(table, known):
+        is_same = at == table and self._history(table).stamp(table, known) == stamp
+        if is_same and self._history(table).is_newest(table, known):
             return known
-        newest = self._history.newest(table)
+        newest = self._history(table).newest(table)
         if newest < 0:
             self._newest.pop(table.name, None)
             self._details.forget(table.name)
         else:
-            self._newest.keep(table.name, (table, newest, self._history.stamp(table, newest)))
+            self._newest.keep(
+                table.name, (table, newest, self._history(table).stamp(table, newest))
+            )
         return newest
 
     def _table(self, name: TableName) -> TableRef | None:
@@ -266,8 +271,7 @@ class SparkTableStore:
         self, spark: SparkSession, tables: SparkTables, details: catalog.TableDetails
     ) -> None:
         self._spark = spark
-        self._format = tables.format
-        self._history = tables.history
+        self._tables, self._history = tables, tables.history
         self._details = details
 
     def full_name(self, name: TableName) -> TableName:
@@ -311,7 +315,7 @@ class SparkTableStore:
     def is_newest(self, name: TableName, version: int) -> bool:
         """Whether a version of a table is its newest; a check of two files if Spark runs here."""
         table = self._details.table(name)
-        return table is not None and self._history.is_newest(table, version)
+        return table is not None and self._history(table).is_newest(table, version)
 
     def forget(self) -> None:
         """Read everything again from now on."""
@@ -338,11 +342,11 @@ class SparkTableStore:
         version, properties = self._details.properties_at(name)
         return table_loader.Table(
             name=name,
-            format=self._format,
+            format=self._tables.of(table).format,
             identity=lambda: self._details.identity(name),
             properties=properties,
             clustered_by=catalog.clustering_columns(properties),
-            commits=lambda: self._history.backwards(table, version),
+            commits=lambda: self._history(table).backwards(table, version),
             columns=lambda: columns_of(self._spark.table(name.sql).schema),
         )
 

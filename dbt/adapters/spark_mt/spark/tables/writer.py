@@ -42,7 +42,11 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.execution.table_history import History
     from dbt.adapters.spark_mt.planning.steps import Fill, FillPartitions
     from dbt.adapters.spark_mt.spark.catalog.commit import Attempt
-    from dbt.adapters.spark_mt.spark.catalog.table_details import SparkTables, TableDetails
+    from dbt.adapters.spark_mt.spark.catalog.table_details import (
+        SparkFormat,
+        SparkTables,
+        TableDetails,
+    )
     from dbt.adapters.spark_mt.spark.query.query_rows import QueryRows
     from dbt.adapters.spark_mt.spark.session.kept_rows import KeptRows
     from dbt.adapters.spark_mt.spark.session.private_session import PrivateSession, PrivateSessions
@@ -69,9 +73,9 @@ def next_seq(tables: SparkTables, taken: TableRef, definition: StoredDefinition)
     Raises:
         LocationTakenError: The files at the user's location are of something else.
     """
-    history = read_history(islice(tables.history.backwards(taken), _FAR))
+    history = read_history(islice(tables.history(taken).backwards(taken), _FAR))
     if location_of(definition) is not None and not _was(definition.name, history):
-        location = tables.directory(taken)
+        location = tables.of(taken).directory(taken)
         raise errors.LocationTakenError(table=definition.name, location=location)
     hidden = most_commits(history.version) if history.is_seq_hidden else 0
     return max(history.seq, hidden) + 1
@@ -167,14 +171,15 @@ class ContentWriter:
             rows = constraints.guarded(attempt.content, definition.resolved)
             if step.changes_definition:
                 rows = with_bounded_texts(session.spark, rows, definition.resolved.columns)
-            return partial(self._tables.append, session.spark, definition.name, rows)
+            return partial(self._of(definition).append, session.spark, definition.name, rows)
         touched = self._rows.touched(session, definition, run, step.since)
         content, _ = self._rows.whole(session, definition, run)
         attempt.content = commit.computed_rows(content, touched, key.columns)
         rows = constraints.guarded(attempt.content, definition.resolved)
         keys = commit.keys_query(touched, key.columns)
         table = TableColumns.of(definition)
-        return partial(self._tables.replace_keys, session.spark, table, key.columns, rows, keys)
+        replace_keys = self._of(definition).replace_keys
+        return partial(replace_keys, session.spark, table, key.columns, rows, keys)
 
     def _apply_change(
         self, session: PrivateSession, step: ApplyChanges, metadata: CommitMetadata, kept: KeptRows
@@ -203,11 +208,12 @@ class ContentWriter:
                 source again, whose versions have other rows.
             ConstraintViolatedError: Added rows would have the key of others.
         """
-        name, history = step.definition.name, self._tables.history
+        name = step.definition.name
         if not self._rows.are_there(step.run):
             raise CommitConflictError(table=name)
         table = self._details.table(name)
         if table is not None:
+            history = self._tables.history(table)
             newest = history.newest(table)
             if history.first_row_change(table, step.version, newest) is not None:
                 raise CommitConflictError(table=name)
@@ -223,13 +229,17 @@ class ContentWriter:
         name, spark = definition.name, session.spark
         nothing = f"SELECT * FROM {name.sql} WHERE false"
         added = constraints.guarded(change.added, definition.resolved) if change.added else nothing
-        table = TableColumns.of(definition)
+        table, format_ = TableColumns.of(definition), self._of(definition)
         if change.keys:
             args = (change.unique_by, added, change.keys)
-            return partial(self._tables.replace_keys, spark, table, *args)
+            return partial(format_.replace_keys, spark, table, *args)
         if not change.removed:
-            return partial(self._tables.append, spark, name, added)
-        return partial(self._tables.apply_changes, spark, table, added, change.removed)
+            return partial(format_.append, spark, name, added)
+        return partial(format_.apply_changes, spark, table, added, change.removed)
+
+    def _of(self, definition: StoredDefinition) -> SparkFormat:
+        """Return the format of a table that is there."""
+        return self._tables.of(commit.table_of(self._details, definition.name))
 
     def _write_partitions(
         self, session: PrivateSession, step: FillPartitions, metadata: CommitMetadata, content: str
@@ -239,7 +249,7 @@ class ContentWriter:
         self._check_other_partitions(session, step, content, condition)
         rows = constraints.guarded(content, definition.resolved)
         name = definition.name
-        write = partial(self._tables.overwrite_where, session.spark, name, condition, rows)
+        write = partial(self._of(definition).overwrite_where, session.spark, name, condition, rows)
         return self._commit(session, name, metadata, write)
 
     def _check_other_partitions(
@@ -283,7 +293,7 @@ class ContentWriter:
         """
         table, relation = self._details.table(name), name.sql
         if table is not None:
-            history = self._tables.history
+            history = self._tables.history(table)
             at = version if version >= 0 else history.newest(table)
             if found := history.size(table, at):
                 return found[1]
@@ -310,9 +320,10 @@ class ContentWriter:
             return self._create(session, step.definition, metadata, rows)
         if step.mode is FillMode.REPLACE:
             partitioned_by = step.definition.declared.partitioned_by
-            replace_ = partial(self._tables.replace, session.spark, name, rows, partitioned_by)
-            return self._commit(session, name, metadata, replace_)
-        overwrite = partial(self._tables.overwrite, session.spark, name, rows)
+            replace_ = self._of(step.definition).replace
+            replacing = partial(replace_, session.spark, name, rows, partitioned_by)
+            return self._commit(session, name, metadata, replacing)
+        overwrite = partial(self._of(step.definition).overwrite, session.spark, name, rows)
         adding = partial(overwrite, adds_columns=step.changes_definition)
         return self._commit(session, name, metadata, adding)
 
@@ -325,7 +336,8 @@ class ContentWriter:
     ) -> int:
         """Make one fenced commit to the table that it was planned for; return its version."""
         commit.raise_if_other_table(self._tables, self._details, name, metadata)
-        return commit.fenced(self._tables, session, name, metadata, write)
+        table = commit.table_of(self._details, name)
+        return commit.fenced(self._tables.of(table), session, name, metadata, write)
 
     def _create(
         self,
@@ -335,10 +347,10 @@ class ContentWriter:
         rows: str,
     ) -> int:
         """Create the table and its rows in one commit, taking over what a killed CREATE left."""
-        name = definition.name
-        create = partial(self._tables.create, session.spark, definition, rows)
+        name, format_ = definition.name, self._tables.default
+        create = partial(format_.create, session.spark, definition, rows)
         try:
-            return commit.fenced(self._tables, session, name, metadata, create)
+            return commit.fenced(format_, session, name, metadata, create)
         except Exception as error:
             if not is_spark_error(error):
                 raise
@@ -347,10 +359,10 @@ class ContentWriter:
                 raise CommitConflictError(table=name) from error
             if not failure.is_taken_directory:
                 raise
-        taken = self._tables.ref(name, failure.parameter("tableLocation"))
+        taken = format_.ref(name, failure.parameter("tableLocation"))
         seq = next_seq(self._tables, taken, definition)
         replacing = partial(create, replace=True)
-        return commit.fenced(self._tables, session, name, replace(metadata, seq=seq), replacing)
+        return commit.fenced(format_, session, name, replace(metadata, seq=seq), replacing)
 
     def _result(
         self, definition: StoredDefinition, version: int, positions: Positions
@@ -358,7 +370,7 @@ class ContentWriter:
         detail = self._details.of_made(definition.name)
         if not isinstance(detail, TableRef):
             return StepResult(positions=positions)
-        found = self._tables.history.commit(detail, version)
+        found = self._tables.history(detail).commit(detail, version)
         if found is None:
             return StepResult(positions=positions)
         return StepResult(found.rows, found.timestamp_ms, positions)
