@@ -10,7 +10,7 @@ from dbt.adapters.spark_mt.changes.state_retention import ContradictoryRetention
 from dbt.adapters.spark_mt.definition.modes import StartModeType, StateRetentionType
 from dbt.adapters.spark_mt.execution.errors import StartModeChangeError
 from dbt.adapters.spark_mt.execution.results import Action
-from dbt.adapters.spark_mt.resolution.durations import FutureStartError
+from dbt.adapters.spark_mt.resolution.start_instants import FutureStartError
 from tests.flips.journeys import journey
 
 ORDERS = "user_id INT; amount INT; note STRING"

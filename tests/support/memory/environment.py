@@ -11,8 +11,8 @@ from dbt.adapters.spark_mt.definition.columns import QueryContext
 from dbt.adapters.spark_mt.execution.context import DeferredRows, ExecutionContext, run_sequential
 from dbt.adapters.spark_mt.execution.environment import Environment, QuietTables
 from dbt.adapters.spark_mt.execution.leases import Managers
-from dbt.adapters.spark_mt.resolution.durations import SESSION_TIME_ZONE
 from dbt.adapters.spark_mt.resolution.settings import Settings
+from dbt.adapters.spark_mt.resolution.time_zones import SESSION_TIME_ZONE
 from tests.support.heartbeat import ManualHeartbeat
 from tests.support.memory.catalog import MemoryCatalog
 from tests.support.memory.content import MemoryContent

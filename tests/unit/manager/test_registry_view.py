@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from dbt.adapters.spark_mt.definition.job import JobStatus
-from dbt.adapters.spark_mt.execution.context import FIGURES_MS, MOST_ROWS
-from dbt.adapters.spark_mt.manager.registry_view import BufferedJobLog, CatalogView
+from dbt.adapters.spark_mt.manager.buffered_log import BufferedJobLog
+from dbt.adapters.spark_mt.manager.registry_view import CatalogView
 from dbt.adapters.spark_mt.manager.table_views import RefreshStatistics
 from tests.unit.manager.test_table_views_statistics import SINCE, T, job
 from tests.unit.manager.world import HOURLY, LIVE, Port, world
@@ -172,86 +172,6 @@ def skipped(number):
 @pytest.fixture
 def log():
     return Log()
-
-
-class Clock:
-    """The time of a buffered log."""
-
-    def __init__(self):
-        self.now = SINCE
-
-    def __call__(self):
-        return self.now
-
-
-@pytest.fixture
-def clock():
-    return Clock()
-
-
-@pytest.fixture
-def buffered(log, clock):
-    return BufferedJobLog(log, RefreshStatistics(SINCE), clock)
-
-
-def test_only_scheduled_runs_without_work_may_wait(buffered, log, clock):
-    at_once = [job("a", JobStatus.RUNNING), job("b"), job("c", JobStatus.SKIPPED)]
-    buffered.append(*at_once, skipped(1))
-    assert log.calls == [("a", "b", "c")]
-    buffered.append(skipped(2))
-    assert len(log.calls) == 1
-    buffered.flush()
-    buffered.flush()
-    assert log.calls[1:] == [("1", "2")]
-    buffered.append(skipped(3))
-    clock.now += FIGURES_MS - 1
-    buffered.flush()
-    assert len(log.calls) == 2, "at most one commit a minute tells of runs without work"
-    clock.now += 1
-    buffered.flush()
-    assert log.calls[2:] == [("3",)]
-
-
-@pytest.mark.parametrize("fails_at", [0, 1, 2])
-def test_nothing_is_lost_when_the_log_cannot_be_written(buffered, log, fails_at):
-    count = 2 * MOST_ROWS + 10
-    buffered.append(*(skipped(number) for number in range(count)))
-    log.fails_at = fails_at
-    with pytest.raises(ConnectionError):
-        buffered.flush()
-    buffered.append(skipped(count))
-    buffered.close()
-    written = [id_ for call in log.calls for id_ in call]
-    assert written == [str(number) for number in range(count + 1)]
-    assert max(len(call) for call in log.calls) == MOST_ROWS
-
-
-def test_buffered_rows_are_read_as_if_they_were_written(buffered):
-    buffered.append(skipped(1), skipped(2))
-    assert buffered.job("c", "2") == skipped(2)
-    assert buffered.job("c", "3") is None
-    assert [each.job_id for each in buffered.of_table(T, 2)] == ["2", "1"]
-    assert buffered.last_scheduled("c") == {T: SINCE + 2}
-    buffered.flush()
-    assert buffered.last_scheduled("c") == {T: SINCE}
-
-
-def test_what_comes_while_rows_are_written_is_written_by_the_next_call(log):
-    buffered = BufferedJobLog(Port(log), RefreshStatistics(SINCE), lambda: SINCE)
-    buffered.append(skipped(1))
-    real = log.append
-
-    def slow(*jobs, tables):
-        if not log.calls:
-            log.append = real
-            buffered.append(skipped(2))
-        return real(*jobs, tables=tables)
-
-    log.append = slow
-    buffered.flush()
-    assert log.calls == [("1",)]
-    buffered.close()
-    assert log.calls == [("1",), ("2",)]
 
 
 def test_rows_of_our_own_jobs_are_no_news_and_all_others_are(life):

@@ -20,8 +20,9 @@ from dbt.adapters.spark_mt.execution.refresh import Refreshes
 from dbt.adapters.spark_mt.execution.workflows import SchedulerContext
 from dbt.adapters.spark_mt.hosting.hosted_table import HostedTable
 from dbt.adapters.spark_mt.manager.background import TableLags, TableMaintenance
+from dbt.adapters.spark_mt.manager.buffered_log import BufferedJobLog
 from dbt.adapters.spark_mt.manager.reconciler import Loop, ManagerPolicy, Reconciler, Workers
-from dbt.adapters.spark_mt.manager.registry_view import BufferedJobLog, CatalogView
+from dbt.adapters.spark_mt.manager.registry_view import CatalogView
 from dbt.adapters.spark_mt.manager.runs import Dispatcher, Refreshing, Submissions
 from dbt.adapters.spark_mt.manager.service import Manager, Parts, Place
 from dbt.adapters.spark_mt.manager.table_views import RefreshStatistics, complete_at

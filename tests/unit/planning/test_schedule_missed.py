@@ -14,7 +14,7 @@ from dbt.adapters.spark_mt.planning.schedule import (
     missed_runs,
     scheduled_partitions,
 )
-from dbt.adapters.spark_mt.resolution.durations import parse_zone
+from dbt.adapters.spark_mt.resolution.time_zones import parse_zone
 from tests.support.schedules import due
 
 UTC = timezone.utc

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dbt.adapters.spark_mt.definition.columns import Column
-from dbt.adapters.spark_mt.resolution.durations import (
+from dbt.adapters.spark_mt.resolution.date_patterns import (
     InvalidPatternError,
     Period,
     check_pattern,

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dbt.adapters.spark_mt.planning.schedule import Schedule, scheduled_partitions
-from dbt.adapters.spark_mt.resolution.durations import parse_zone
+from dbt.adapters.spark_mt.resolution.time_zones import parse_zone
 from tests.support.schedules import due
 from tests.unit.scheduler.simulation import Freshness, now, world
 

@@ -20,9 +20,10 @@ from dbt.adapters.spark_mt.definition.errors import (
 from dbt.adapters.spark_mt.definition.freshness import Freshness, InvalidFreshnessError
 from dbt.adapters.spark_mt.definition.modes import Wait
 from dbt.adapters.spark_mt.execution.results import AdoptionTerms
-from dbt.adapters.spark_mt.resolution.durations import parse_duration, parse_timestamp
+from dbt.adapters.spark_mt.resolution.durations import parse_duration
 from dbt.adapters.spark_mt.resolution.options import INCREMENTAL, INCREMENTAL_VALUES, Incremental
 from dbt.adapters.spark_mt.resolution.query_options import WATERMARK, parse_watermarks
+from dbt.adapters.spark_mt.resolution.time_zones import parse_timestamp
 from dbt.adapters.spark_mt.spark.formats.installed import FORMATS
 from dbt.adapters.spark_mt.statements.clauses import CLAUSES, ConfigKey
 from dbt.adapters.spark_mt.statements.errors import StatementSyntaxError

@@ -17,7 +17,7 @@ from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.definition.job import JobStatus
 from dbt.adapters.spark_mt.definition.modes import RefreshStatus
 from dbt.adapters.spark_mt.execution.errors import TableNotFoundError, problem_of
-from dbt.adapters.spark_mt.resolution.durations import parse_zone
+from dbt.adapters.spark_mt.resolution.time_zones import parse_zone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -21,7 +21,7 @@ from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.execution.refresh import Refreshes
 from dbt.adapters.spark_mt.execution.results import Action, StatementOutcome
 from dbt.adapters.spark_mt.planning import planner, steps
-from dbt.adapters.spark_mt.resolution import durations
+from dbt.adapters.spark_mt.resolution import time_zones
 from dbt.adapters.spark_mt.resolution.options import check_run_options, run_option_problems
 from dbt.adapters.spark_mt.resolution.resolver import StatementContext
 from dbt.adapters.spark_mt.statements import nodes
@@ -431,7 +431,7 @@ class Adoptions:
         now = self._env.sources.positions(analyzed.sources)
         if as_of is None:
             return now
-        zone = durations.parse_zone(self._env.confs().get(durations.SESSION_TIME_ZONE, "UTC"))
+        zone = time_zones.parse_zone(self._env.confs().get(time_zones.SESSION_TIME_ZONE, "UTC"))
         instant = as_of if as_of.tzinfo else as_of.replace(tzinfo=zone)
         problems: list[str] = []
         if instant > self._env.clock():
@@ -441,7 +441,7 @@ class Adoptions:
             if problems or not isinstance(now[str(source.name)], VersionedPosition):
                 continue
             start = self._env.sources.position_at(
-                source.name, durations.epoch_milliseconds(instant) + 1
+                source.name, time_zones.epoch_milliseconds(instant) + 1
             )
             found[str(source.name)] = start.position
             if not start.is_complete:

@@ -26,8 +26,8 @@ from dbt.adapters.spark_mt.execution.ports import reaches
 from dbt.adapters.spark_mt.execution.refresh import Refreshes, RequestedRefresh
 from dbt.adapters.spark_mt.execution.show import Inspection, JobInspection
 from dbt.adapters.spark_mt.planning.explain import PlanSummary, explained, refused, summarize
-from dbt.adapters.spark_mt.resolution.durations import SESSION_TIME_ZONE, parse_zone
 from dbt.adapters.spark_mt.resolution.row_lineage import row_shape
+from dbt.adapters.spark_mt.resolution.time_zones import SESSION_TIME_ZONE, parse_zone
 from dbt.adapters.spark_mt.statements import nodes
 from dbt.adapters.spark_mt.statements.parser import parse_name, parse_statement
 from dbt.adapters.spark_mt.statements.renderer import render

@@ -13,8 +13,8 @@ from dbt.adapters.spark_mt.definition.definition import InconsistentTable, Store
 from dbt.adapters.spark_mt.execution.errors import problem_of
 from dbt.adapters.spark_mt.execution.ports import KnownTable
 from dbt.adapters.spark_mt.planning.steps import plan_registration
-from dbt.adapters.spark_mt.resolution.durations import SESSION_TIME_ZONE
 from dbt.adapters.spark_mt.resolution.options import read_options
+from dbt.adapters.spark_mt.resolution.time_zones import SESSION_TIME_ZONE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

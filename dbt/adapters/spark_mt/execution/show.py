@@ -19,8 +19,8 @@ from dbt.adapters.spark_mt.execution.executor import stored_table
 from dbt.adapters.spark_mt.execution.ports import RegistryEntry
 from dbt.adapters.spark_mt.execution.results import StatementResult, columns
 from dbt.adapters.spark_mt.execution.source_columns import new_source_columns
-from dbt.adapters.spark_mt.resolution.durations import SESSION_TIME_ZONE, parse_zone
 from dbt.adapters.spark_mt.resolution.options import read_options, redacted
+from dbt.adapters.spark_mt.resolution.time_zones import SESSION_TIME_ZONE, parse_zone
 from dbt.adapters.spark_mt.statements.clauses import CLAUSES
 from dbt.adapters.spark_mt.statements.nodes import CreateForm, CreateTable
 from dbt.adapters.spark_mt.statements.renderer import render_create

@@ -12,7 +12,7 @@ from dbt.adapters.spark_mt.definition.positions import Baseline, ChangeKind, pos
 from dbt.adapters.spark_mt.execution.baseline import read_after, reading, with_origin
 from dbt.adapters.spark_mt.execution.errors import StartModeChangeError
 from dbt.adapters.spark_mt.planning.steps import counted_from
-from dbt.adapters.spark_mt.resolution import durations
+from dbt.adapters.spark_mt.resolution import start_instants, time_zones
 from dbt.adapters.spark_mt.resolution.row_lineage import row_shape
 from dbt.adapters.spark_mt.statements.clauses import Effect
 from dbt.adapters.spark_mt.strategies import strategy
@@ -126,11 +126,11 @@ def begin_again(
 def _evaluated(environment: Environment, name: TableName, resolution: Resolution) -> Resolution:
     """Evaluate the start mode at the current instant, at which it takes effect."""
     definition = resolution.definition
-    zone = durations.parse_zone(
-        dict(definition.context.confs).get(durations.SESSION_TIME_ZONE, "UTC")
+    zone = time_zones.parse_zone(
+        dict(definition.context.confs).get(time_zones.SESSION_TIME_ZONE, "UTC")
     )
     mode = definition.start_mode.mode
-    resolved = durations.resolve_start_mode(mode, None, environment.clock(), zone, str(name))
+    resolved = start_instants.resolve_start_mode(mode, None, environment.clock(), zone, str(name))
     return replace(resolution, definition=replace(definition, start_mode=resolved))
 
 

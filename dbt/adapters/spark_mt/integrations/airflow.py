@@ -25,7 +25,7 @@ from dbt.adapters.spark_mt.client.rest import ManagerClient, ManagerUnreachableE
 from dbt.adapters.spark_mt.definition.columns import quote
 from dbt.adapters.spark_mt.definition.freshness import Freshness, TimeUnit
 from dbt.adapters.spark_mt.planning.schedule import Schedule
-from dbt.adapters.spark_mt.resolution.durations import parse_zone
+from dbt.adapters.spark_mt.resolution.time_zones import parse_zone
 from dbt.adapters.spark_mt.scheduler.airflow import dag_id_of
 
 if TYPE_CHECKING:

@@ -24,8 +24,9 @@ from dbt.adapters.spark_mt.hosting.hosted_table import HostedTable
 from dbt.adapters.spark_mt.hosting.policy import Turns
 from dbt.adapters.spark_mt.manager import service, views
 from dbt.adapters.spark_mt.manager.background import TableLags, TableMaintenance
+from dbt.adapters.spark_mt.manager.buffered_log import BufferedJobLog
 from dbt.adapters.spark_mt.manager.reconciler import Loop, Reconciler, Workers
-from dbt.adapters.spark_mt.manager.registry_view import BufferedJobLog, CatalogView
+from dbt.adapters.spark_mt.manager.registry_view import CatalogView
 from dbt.adapters.spark_mt.manager.runs import Dispatcher, Refreshing, Submissions
 from dbt.adapters.spark_mt.manager.table_views import RefreshStatistics, complete_at
 from dbt.adapters.spark_mt.manager.workflows import DueRuns, RefreshHandlers, TableWorkflows

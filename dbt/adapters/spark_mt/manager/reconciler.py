@@ -17,7 +17,7 @@ from dbt.adapters.spark_mt.definition.job import SILENCE_MS
 from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus
 from dbt.adapters.spark_mt.execution.errors import problem_of
 from dbt.adapters.spark_mt.hosting.policy import COMPACT_AFTER, HostPolicy
-from dbt.adapters.spark_mt.manager.registry_view import upstream_of
+from dbt.adapters.spark_mt.manager.lineage import upstream_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -32,8 +32,8 @@ from dbt.adapters.spark_mt.execution.refresh import Refreshes, RequestedRefresh
 from dbt.adapters.spark_mt.execution.results import RefreshResult
 from dbt.adapters.spark_mt.hosting.policy import Failures, suspend_failing
 from dbt.adapters.spark_mt.planning.steps import SCHEDULED
-from dbt.adapters.spark_mt.resolution.durations import SESSION_TIME_ZONE
 from dbt.adapters.spark_mt.resolution.options import check_run_options
+from dbt.adapters.spark_mt.resolution.time_zones import SESSION_TIME_ZONE
 from dbt.adapters.spark_mt.statements.nodes import PartitionValue
 from dbt.adapters.spark_mt.statements.parser import parse_name
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.execution.environment import Environment
     from dbt.adapters.spark_mt.execution.results import RefreshOutcome
     from dbt.adapters.spark_mt.hosting.policy import HostPolicy
-    from dbt.adapters.spark_mt.manager.registry_view import BufferedJobLog
+    from dbt.adapters.spark_mt.manager.buffered_log import BufferedJobLog
     from dbt.adapters.spark_mt.manager.views import RefreshRequest
 
     Execute = Callable[[Callable[[], None]], object]

@@ -43,8 +43,9 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.hosting.host import Host
     from dbt.adapters.spark_mt.hosting.policy import HostProgress
     from dbt.adapters.spark_mt.manager.background import TableLags
+    from dbt.adapters.spark_mt.manager.buffered_log import BufferedJobLog
     from dbt.adapters.spark_mt.manager.reconciler import Loop, Reconciler
-    from dbt.adapters.spark_mt.manager.registry_view import BufferedJobLog, CatalogView
+    from dbt.adapters.spark_mt.manager.registry_view import CatalogView
     from dbt.adapters.spark_mt.manager.runs import Dispatcher, Refreshing, Submissions
     from dbt.adapters.spark_mt.manager.table_views import RefreshStatistics
     from dbt.adapters.spark_mt.manager.views import (

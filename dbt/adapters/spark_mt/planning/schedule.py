@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.definition.columns import quote_text
 from dbt.adapters.spark_mt.definition.freshness import TimeUnit
-from dbt.adapters.spark_mt.resolution import durations
+from dbt.adapters.spark_mt.resolution import date_patterns, time_zones
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -169,19 +169,19 @@ def _grid(seconds: int, zone: str) -> _Grid:
     step = timedelta(seconds=seconds)
     count, unit = _largest_unit(seconds)
     if unit in (TimeUnit.DAY, TimeUnit.WEEK):
-        return _Grid(durations.parse_zone(zone), _MONDAY, step)
+        return _Grid(time_zones.parse_zone(zone), _MONDAY, step)
     if unit is not TimeUnit.SECOND and _NEXT[unit] % count == 0:
-        return _Grid(durations.parse_zone(zone), _EPOCH, step)
+        return _Grid(time_zones.parse_zone(zone), _EPOCH, step)
     return _Grid(UTC, _EPOCH, step)
 
 
 _STEPS = {
-    durations.Period.SECOND: timedelta(seconds=1),
-    durations.Period.MINUTE: timedelta(seconds=30),
-    durations.Period.HOUR: timedelta(minutes=30),
-    durations.Period.DAY: timedelta(hours=12),
-    durations.Period.MONTH: timedelta(days=14),
-    durations.Period.YEAR: timedelta(days=180),
+    date_patterns.Period.SECOND: timedelta(seconds=1),
+    date_patterns.Period.MINUTE: timedelta(seconds=30),
+    date_patterns.Period.HOUR: timedelta(minutes=30),
+    date_patterns.Period.DAY: timedelta(hours=12),
+    date_patterns.Period.MONTH: timedelta(days=14),
+    date_patterns.Period.YEAR: timedelta(days=180),
 }
 """Shorter than the shortest period of the kind, because clocks are put forward and back."""
 
@@ -211,17 +211,18 @@ def scheduled_partitions(
     finest = finest_of(formatters)
     for moment in _moments(start, scheduled_at, _STEPS[finest], zone):
         partition = tuple(
-            (column, quote_text(durations.format_partition(pattern, moment)))
+            (column, quote_text(date_patterns.format_partition(pattern, moment)))
             for column, pattern in formatters.items()
         )
         found[partition] = None
     return tuple(found)
 
 
-def finest_of(formatters: Mapping[str, str]) -> durations.Period:
+def finest_of(formatters: Mapping[str, str]) -> date_patterns.Period:
     """Return the shortest period that the patterns of the columns distinguish."""
     return min(
-        (durations.finest_period(p) for p in formatters.values()), key=lambda period: period.value
+        (date_patterns.finest_period(p) for p in formatters.values()),
+        key=lambda period: period.value,
     )
 
 
@@ -254,13 +255,13 @@ def _moments(start: datetime, end: datetime, step: timedelta, zone: tzinfo) -> I
 MOST_RUNS = 1000
 """How many missed periods of a partitioned table are made up for; older ones are left out."""
 
-_FIRST: dict[durations.Period, dict[str, Any]] = {
-    durations.Period.YEAR: {"month": 1, "day": 1, "hour": 0, "minute": 0, "second": 0},
-    durations.Period.MONTH: {"day": 1, "hour": 0, "minute": 0, "second": 0},
-    durations.Period.DAY: {"hour": 0, "minute": 0, "second": 0},
-    durations.Period.HOUR: {"minute": 0, "second": 0},
-    durations.Period.MINUTE: {"second": 0},
-    durations.Period.SECOND: {},
+_FIRST: dict[date_patterns.Period, dict[str, Any]] = {
+    date_patterns.Period.YEAR: {"month": 1, "day": 1, "hour": 0, "minute": 0, "second": 0},
+    date_patterns.Period.MONTH: {"day": 1, "hour": 0, "minute": 0, "second": 0},
+    date_patterns.Period.DAY: {"hour": 0, "minute": 0, "second": 0},
+    date_patterns.Period.HOUR: {"minute": 0, "second": 0},
+    date_patterns.Period.MINUTE: {"second": 0},
+    date_patterns.Period.SECOND: {},
 }
 
 
@@ -314,7 +315,7 @@ class _Cover:
         self._schedule = schedule
         self._formatters = formatters
         self._last = last
-        self._zone = durations.parse_zone(schedule.zone)
+        self._zone = time_zones.parse_zone(schedule.zone)
         self._period = finest_of(formatters)
 
     def made_up(self, newest: datetime, most: int) -> MissedRuns:

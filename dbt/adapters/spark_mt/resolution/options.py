@@ -17,7 +17,8 @@ from dbt.adapters.spark_mt.definition.errors import (
 )
 from dbt.adapters.spark_mt.query.confs import is_semantic
 from dbt.adapters.spark_mt.resolution import query_options
-from dbt.adapters.spark_mt.resolution.durations import check_pattern, parse_duration
+from dbt.adapters.spark_mt.resolution.date_patterns import check_pattern
+from dbt.adapters.spark_mt.resolution.durations import parse_duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator

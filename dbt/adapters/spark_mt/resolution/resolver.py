@@ -14,7 +14,13 @@ from dbt.adapters.spark_mt.definition.errors import (
 from dbt.adapters.spark_mt.definition.modes import FROM_BEGINNING, ResolvedStartMode
 from dbt.adapters.spark_mt.query.syntax import same_tokens
 from dbt.adapters.spark_mt.resolution import columns as table_columns
-from dbt.adapters.spark_mt.resolution import durations, query_options, source_columns, validation
+from dbt.adapters.spark_mt.resolution import (
+    query_options,
+    source_columns,
+    start_instants,
+    time_zones,
+    validation,
+)
 from dbt.adapters.spark_mt.resolution.enrichers import EnrichmentContext, enrich
 from dbt.adapters.spark_mt.resolution.options import OptionScope, check_options
 from dbt.adapters.spark_mt.resolution.row_lineage import row_shape
@@ -73,7 +79,9 @@ def comparable_part(
             columns=before.columns,
             query_columns=before.query_columns,
         )
-    if before is not None and any(isinstance(error, durations.START_ERRORS) for error in errors):
+    if before is not None and any(
+        isinstance(error, start_instants.START_ERRORS) for error in errors
+    ):
         definition = replace(definition, start_mode=before.start_mode)
     return definition
 
@@ -220,8 +228,8 @@ class Resolver:
             upstream=self.upstream,
             stored=stored,
             now=self.clock(),
-            time_zone=durations.parse_zone(
-                dict(session.confs).get(durations.SESSION_TIME_ZONE, "UTC")
+            time_zone=time_zones.parse_zone(
+                dict(session.confs).get(time_zones.SESSION_TIME_ZONE, "UTC")
             ),
         )
 
@@ -258,7 +266,7 @@ class Resolver:
         errors += table_columns.unstored_columns(table, columns, there)
         start_mode, before = enriched.start_mode, stored.resolved.start_mode if stored else None
         try:
-            start = durations.resolve_start_mode(
+            start = start_instants.resolve_start_mode(
                 start_mode, before, context.now, context.time_zone, table
             )
         except MaterializedTableError as error:

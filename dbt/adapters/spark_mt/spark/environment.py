@@ -39,8 +39,9 @@ from dbt.adapters.spark_mt.spark.streams.query import StreamQueries
 from dbt.adapters.spark_mt.spark.streams.runner import SparkStreamRunner, StreamFiller, StreamParts
 from dbt.adapters.spark_mt.spark.tables.observer import SparkTableObserver
 from dbt.adapters.spark_mt.spark.tables.runner import SparkStepRunner
+from dbt.adapters.spark_mt.spark.tables.source_states import SparkSourceStates
 from dbt.adapters.spark_mt.spark.tables.stored_sums import SumsTables
-from dbt.adapters.spark_mt.spark.tables.table_store import SparkSourceStates, SparkTableStore
+from dbt.adapters.spark_mt.spark.tables.table_store import SparkTableStore
 from dbt.adapters.spark_mt.spark.tables.writer import ContentWriter
 
 if TYPE_CHECKING:

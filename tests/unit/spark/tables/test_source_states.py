@@ -24,7 +24,7 @@ from dbt.adapters.spark_mt.execution.table_format import InstalledTables
 from dbt.adapters.spark_mt.execution.table_history import Commit
 from dbt.adapters.spark_mt.spark.delta.tables import DeltaTables
 from dbt.adapters.spark_mt.spark.formats.delta import FORMAT
-from dbt.adapters.spark_mt.spark.tables.table_store import SparkSourceStates
+from dbt.adapters.spark_mt.spark.tables.source_states import SparkSourceStates
 from tests.support.refs import delta_at
 
 ORDERS = TableName("orders", "s", "c")

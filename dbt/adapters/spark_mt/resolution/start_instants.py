@@ -1,0 +1,106 @@
+"""Instants from which a table counts the changes of its sources."""
+
+from __future__ import annotations
+
+import calendar
+from datetime import datetime, timedelta, tzinfo
+
+from dbt.adapters.spark_mt.definition import modes
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.resolution import time_zones
+
+
+class FutureStartError(MaterializedTableError):
+    """A start is later than the execution of the statement."""
+
+    condition = "MATERIALIZED_TABLE_START_IN_THE_FUTURE"
+    text = "{startMode} of materialized table {table} lies in the future; it is {now} now."
+    remedy = "Choose an instant in the past, or FROM_NOW; nothing was changed."
+
+
+class StartBeforeTimeError(MaterializedTableError):
+    """An interval reaches back beyond the first year that a timestamp can hold."""
+
+    condition = "MATERIALIZED_TABLE_START_BEFORE_TIME"
+    text = "{startMode} of materialized table {table} reaches back before the year 1."
+    remedy = "Choose a shorter interval, or FROM_BEGINNING; nothing was changed."
+
+
+START_ERRORS = (
+    FutureStartError,
+    StartBeforeTimeError,
+    time_zones.InvalidTimestampError,
+    time_zones.InvalidTimeZoneError,
+)
+"""Errors for a start mode without an instant."""
+
+
+def subtract(now: datetime, interval: modes.StartInterval, zone: tzinfo) -> datetime:
+    """Return the instant `interval` before `now`, as Spark subtracts intervals.
+
+    Days and longer units are counted on the calendar of `zone`, shorter ones in elapsed time. A day
+    may have 23 hours, and a month ends on its last day.
+
+    Raises:
+        OverflowError: The result is before the first year.
+    """
+    unit, count = interval.length
+    if unit == "seconds":
+        return now - timedelta(seconds=count)
+    local = now.astimezone(zone)
+    if unit == "days":
+        return _at_offset_of(local, local - timedelta(days=count))
+    year, month = divmod(local.year * 12 + local.month - 1 - count, 12)
+    if year < 1:
+        raise OverflowError
+    day = min(local.day, calendar.monthrange(year, month + 1)[1])
+    return _at_offset_of(local, local.replace(year=year, month=month + 1, day=day))
+
+
+def _at_offset_of(local: datetime, result: datetime) -> datetime:
+    """Return, of an hour that a clock shows twice, the one at the offset of `local`, as in Java."""
+    first, second = result.replace(fold=0), result.replace(fold=1)
+    offsets = first.utcoffset(), second.utcoffset()
+    shown_twice = offsets[0] is not None and offsets[1] is not None and offsets[0] > offsets[1]
+    return second if shown_twice and offsets[1] == local.utcoffset() else first
+
+
+def resolve_start_mode(
+    mode: modes.StartMode,
+    stored: modes.ResolvedStartMode | None,
+    now: datetime,
+    zone: tzinfo,
+    table: str,
+) -> modes.ResolvedStartMode:
+    """Resolve `mode` to its instant.
+
+    Args:
+        mode: What applies, after defaults.
+        stored: The start mode so far; the same mode keeps the instant that it meant.
+        now: The clock, aware.
+        zone: The session's, in which a literal without a zone is read.
+        table: The name, for errors.
+
+    Raises:
+        FutureStartError: The instant is after `now`.
+        StartBeforeTimeError: The interval is longer than time.
+        time_zones.InvalidTimestampError: The literal is no timestamp.
+    """
+    if stored is not None and stored.mode == mode:
+        return stored
+    base = mode.type.fallback
+    if base is modes.StartModeType.FROM_BEGINNING:
+        return modes.ResolvedStartMode(mode)
+    instant = now
+    try:
+        if mode.timestamp is not None:
+            instant = time_zones.parse_timestamp(mode.timestamp, zone)
+        elif mode.interval is not None:
+            instant = subtract(now, mode.interval, zone)
+    except OverflowError:
+        raise StartBeforeTimeError(startMode=mode.sql, table=table) from None
+    if instant > now:
+        raise FutureStartError(
+            startMode=mode.sql, table=table, now=f"{now.astimezone(zone):%Y-%m-%d %H:%M:%S}"
+        )
+    return modes.ResolvedStartMode(mode, time_zones.epoch_milliseconds(instant))
