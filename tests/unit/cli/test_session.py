@@ -6,7 +6,6 @@ import json
 
 import pytest
 
-from dbt.adapters.spark_mt.cli.refresh import upstream_first
 from dbt.adapters.spark_mt.cli.session import measured, view_of
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.freshness import Freshness, FreshnessStatus
@@ -96,20 +95,6 @@ def test_a_suspended_table_has_nothing_to_meet():
     view = view_of(known(status=RefreshStatus.SUSPENDED, status_reason="why"), [])
     assert (view.freshness_status, view.status_reason) == (FreshnessStatus.NONE, "why")
     assert view.activity == "suspended"
-
-
-@pytest.mark.parametrize(
-    ("reads", "order"),
-    [
-        ({"a": ["b"], "b": ["c", "x"], "c": []}, ("c", "b", "a")),
-        ({"a": ["B"], "b": []}, ("b", "a")),
-        ({"a": ["a"]}, ("a",)),
-        ({"a": ["b"], "b": ["a"]}, ("a", "b")),
-        ({}, ()),
-    ],
-)
-def test_upstream_first(reads, order):
-    assert upstream_first(reads) == order
 
 
 def shown(done):

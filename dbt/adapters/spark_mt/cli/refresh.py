@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING
 
 import click
@@ -17,10 +16,11 @@ from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.definition.job import JobStatus
 from dbt.adapters.spark_mt.definition.modes import RefreshStatus
 from dbt.adapters.spark_mt.execution.errors import TableNotFoundError, problem_of
+from dbt.adapters.spark_mt.planning.lineage import upstream_first
 from dbt.adapters.spark_mt.resolution.time_zones import parse_zone
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
 
     from dbt.adapters.spark_mt.api import MaterializedTables
     from dbt.adapters.spark_mt.cli.options import ManagerChoice, SparkChoice
@@ -194,22 +194,6 @@ class Refreshed:
             text = output.span(seconds) if seconds >= _PRECISE_BELOW_S else f"{seconds:.1f} s"
             took = f" ({text})"
         return f"{self.table}: {self.status}{rows}{parts}{took}"
-
-
-def upstream_first(reads: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
-    """Return names such that each comes after those that it reads, and else in their order.
-
-    Names that are read and are no keys do not count, nor does case.
-    """
-    keys = {name.lower(): name for name in reads}
-    sources = {
-        name: [keys[s.lower()] for s in read if s.lower() in keys and keys[s.lower()] != name]
-        for name, read in reads.items()
-    }
-    try:
-        return tuple(TopologicalSorter(sources).static_order())
-    except CycleError:  # the registry may be out of date; no table can read itself
-        return tuple(reads)
 
 
 def in_session(session: Session, choice: RefreshChoice) -> Iterator[Refreshed]:

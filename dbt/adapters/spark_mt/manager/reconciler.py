@@ -17,10 +17,10 @@ from dbt.adapters.spark_mt.definition.job import SILENCE_MS
 from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus
 from dbt.adapters.spark_mt.execution.errors import problem_of
 from dbt.adapters.spark_mt.hosting.policy import COMPACT_AFTER, HostPolicy
-from dbt.adapters.spark_mt.manager.lineage import upstream_of
+from dbt.adapters.spark_mt.planning.lineage import upstream_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.execution.leases import Leadership
@@ -207,7 +207,7 @@ class Reconciler:
         """Returns whether everything is as wanted; what is not is tried again in the next tick."""
         tables = self._view.tables
         dispatcher = self._workers.dispatcher
-        dispatcher.order_by(upstream_of(tables.values()))
+        dispatcher.order_by(_upstream(tables))
         for name in self._applied.keys() - tables.keys():
             dispatcher.withdraw(name)
         hosts = self._host([t for t in tables.values() if _is_hosted(t)])
@@ -405,3 +405,10 @@ class Loop:
         except Exception:
             _LOGGER.exception("scheduled runs were not submitted")
             return math.inf
+
+
+def _upstream(tables: Mapping[TableName, KnownTable]) -> dict[TableName, frozenset[TableName]]:
+    """Return the materialized tables that each table reads, directly or through others."""
+    names = {str(name): name for name in tables}
+    found = upstream_of({str(name): table.reads for name, table in tables.items()})
+    return {names[name]: frozenset(names[each] for each in read) for name, read in found.items()}

@@ -10,7 +10,7 @@ from dbt.adapters.spark_mt.definition.definition import Missing, StoredTable, Un
 from dbt.adapters.spark_mt.definition.job import JobStatus
 from dbt.adapters.spark_mt.execution.errors import SystemTableGoneError, problem_of
 from dbt.adapters.spark_mt.execution.jobs import with_effective_status
-from dbt.adapters.spark_mt.manager.lineage import upstream_first
+from dbt.adapters.spark_mt.planning.lineage import upstream_first
 from dbt.adapters.spark_mt.planning.steps import Unregister, plan_registration
 
 if TYPE_CHECKING:
@@ -84,8 +84,9 @@ class CatalogView:
         if self._knows_all(self._version, version):
             self._version = version
             return False
-        known = upstream_first(self._registry.tables(self._catalog))
-        self.tables = {table.name: table for table in known}
+        known = {str(each.name): each for each in self._registry.tables(self._catalog)}
+        order = upstream_first({name: each.reads for name, each in known.items()})
+        self.tables = {known[name].name: known[name] for name in order}
         self._read_jobs()
         self._statistics.keep(self.tables)
         self._version = version
