@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -105,6 +107,87 @@ class TestSeedUnderATable:
         assert history(project, "people") == before
         path.unlink()
         assert run_dbt(["seed"]).results[0].message == "UNCHANGED"
+
+
+@contextmanager
+def stopping(monkeypatch, number, *, is_done):
+    """Fail at a statement that writes, as a process that ends then; count those before it."""
+    from pyspark.sql import SparkSession
+
+    run, seen = SparkSession.sql, []
+
+    def sql(session, text, *args, **named):
+        if not text.lstrip().upper().startswith(_WRITES):
+            return run(session, text, *args, **named)
+        seen.append(text)
+        if len(seen) == number and not is_done:
+            raise StoppedError
+        found = run(session, text, *args, **named)
+        if len(seen) == number:
+            raise StoppedError
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SparkSession, "sql", sql)
+        yield seen
+
+
+class StoppedError(Exception):
+    """The end of a process."""
+
+
+_WRITES = ("CREATE OR REPLACE", "INSERT OVERWRITE", "COMMENT", "ALTER", "DROP TABLE")
+_COMMENTED = "seeds: [{name: people, config: {persist_docs: {relation: true}}, description: %s}]"
+
+
+@pytest.mark.conformance
+class TestStoppedSeed:
+    @pytest.fixture(scope="class")
+    def seeds(self):
+        return {"people.csv": _SEED}
+
+    @pytest.fixture(scope="class")
+    def models(self):
+        return {"over.sql": _OVER, "tests.yml": _TESTS}
+
+    @pytest.fixture
+    def write(self, project):
+        return lambda text: write_file(text, project.project_root, "seeds", "people.csv")
+
+    @pytest.fixture
+    def rows(self, project):
+        query = f"select * from {project.test_schema}.over order by id"
+        return lambda: [tuple(map(str, row)) for row in project.run_sql(query, fetch="all")]
+
+    @pytest.mark.parametrize("change", ["rows", "columns"])
+    def test_a_seed_has_its_old_or_its_new_rows_and_the_next_run_ends_it(
+        self, project, write, rows, monkeypatch, change
+    ):
+        changed = {
+            "rows": lambda n: _SEED.replace("O'Brien", f"Ann {n}"),
+            "columns": lambda n: _SEED.replace("note", f"note{n}").replace("O'Brien", f"Bob {n}"),
+        }[change]
+        auto = _OVER.replace(", incremental='strict'", "")
+        write_file(auto, project.project_root, "models", "over.sql")
+        write(_SEED)
+        run_dbt(["build"])
+        for number, is_done in product(range(1, 6), (False, True)):
+            before, wanted = rows(), changed(2 * number + is_done)
+            write(wanted)
+            described = _COMMENTED % f"at {number}{is_done}"
+            write_file(described, project.project_root, "seeds", "people.yml")
+            with stopping(monkeypatch, number, is_done=is_done) as seen:
+                stopped = run_dbt(["seed"], expect_pass=None).results[0]
+            assert rows() == before, "the table is refreshed by the build alone"
+            assert history(project, "people")[-1][1] == 3
+            run_dbt(["build"])
+            assert rows()[0][1] in wanted
+            if len(seen) < number:
+                break
+            assert stopped.status == "error"
+        else:
+            pytest.fail("a seed has more statements than expected")
+        assert number > 1
 
 
 _CONFIGURED = """

@@ -93,11 +93,11 @@ def test_a_file_is_older_than_a_column(session, tmp_path):
     session.sql(f"INSERT INTO {table} VALUES (3, 'y'), (4, 'z')")
     session.sql(f"DELETE FROM {table} WHERE a = 3")
     reader = SmallDeltaTables(session, DriverFiles(session))
-    found = reader.read(str(tmp_path / "a b%20c"), COLUMNS, ())
+    found = reader.read(delta_at(str(tmp_path / "a b%20c")), COLUMNS, ())
     rows = sorted(row for rows in found.rows.values() for row in rows)
     assert rows == [(1, None), (2, "x"), (4, "z")]
     assert found.paths == set(found.rows)
-    again = reader.read(str(tmp_path / "a b%20c"), COLUMNS, found.paths)
+    again = reader.read(delta_at(str(tmp_path / "a b%20c")), COLUMNS, found.paths)
     assert again == DataFiles(found.paths, {})
 
 
