@@ -13,6 +13,7 @@ from dbt.adapters.spark_mt.adapter.config import (
 )
 from dbt.adapters.spark_mt.definition.modes import Wait
 from dbt.adapters.spark_mt.execution.results import AdoptionTerms
+from tests.support.parses import counted_parses
 
 
 def settings(**values) -> ModelSettings:
@@ -113,6 +114,27 @@ def test_start_mode(value, sql):
 )
 def test_start_mode_holds_nothing_else(value):
     assert violations(start_mode=value)[0].startswith("start_mode: ")
+
+
+@pytest.mark.parametrize(
+    ("value", "condition"),
+    [
+        ("from_yesterday", "MATERIALIZED_TABLE_UNKNOWN_VALUE"),
+        ("from_now(interval 'x' day)", "MATERIALIZED_TABLE_INVALID_START_MODE"),
+        ("from_beginning AS SELECT 2 --", "MATERIALIZED_TABLE_SYNTAX_ERROR"),
+        ("from_now('", "MATERIALIZED_TABLE_UNREADABLE_TEXT"),
+    ],
+)
+def test_an_error_of_a_clause_names_its_condition(value, condition):
+    (violation,) = violations(start_mode=value)
+    assert violation.startswith(f"start_mode: [{condition}] The ")
+    assert "CREATE" not in violation
+
+
+def test_no_statement_is_parsed_for_a_config(monkeypatch):
+    parses = counted_parses(monkeypatch)
+    settings(freshness_interval="1 day", start_mode="from_now", state_retention="ptf_only('a')")
+    assert parses == []
 
 
 def test_keywords_in_any_case():

@@ -11,7 +11,6 @@ from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dbt.adapters.spark_mt.definition.columns import quote, quote_text
-from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.definition.errors import (
     InvalidValueError,
     MaterializedTableError,
@@ -27,8 +26,6 @@ from dbt.adapters.spark_mt.resolution.time_zones import parse_timestamp
 from dbt.adapters.spark_mt.spark.formats.installed import FORMATS
 from dbt.adapters.spark_mt.statements.clauses import CLAUSES, ConfigKey
 from dbt.adapters.spark_mt.statements.errors import StatementSyntaxError
-from dbt.adapters.spark_mt.statements.nodes import CreateTable
-from dbt.adapters.spark_mt.statements.parser import parse_statement
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -116,7 +113,6 @@ _WITHOUT_EFFECT = {
     "grants": "Spark has no GRANT; they were not applied.",
     "location_root": "a materialized table lies where its schema lies.",
 }
-_QUERY = "SELECT 1"
 _NO_ZONE = timezone(timedelta(0), "the session's")
 _REFRESH_ON_RUN: tuple[RefreshPolicy, ...] = ("auto", "always", "never")
 
@@ -353,22 +349,14 @@ def read_adopt(value: Any) -> AdoptionTerms | None:  # noqa: ANN401
 
 
 def read_clause(clause: Clause) -> Callable[[Any], str]:
-    """A reader of a clause, by the parser of statements."""
+    """A reader of a clause's value, as statements have it."""
 
     def read(value: Any) -> str:  # noqa: ANN401
         text = _of_mapping(value) if isinstance(value, dict) else str(value)
-        statement = f"CREATE MATERIALIZED TABLE t {clause.keyword} = {text} AS {_QUERY}"
         try:
-            parsed = parse_statement(statement)
+            return clause.sql(clause.read_alone(text))
         except StatementSyntaxError as error:
             raise InvalidValueError(detail=str(error).partition("\n")[0]) from error
-        declared = parsed.declared if isinstance(parsed, CreateTable) else None
-        found: Any = None if declared is None else clause.declared(declared)
-        # The value of the clause has to be all that the text held.
-        alone: dict[str, Any] = {clause.field: found}
-        if found is None or declared != replace(DeclaredDefinition(_QUERY), **alone):
-            raise InvalidValueError(detail=f"was not understood: {value!r}.")
-        return clause.sql(found)
 
     return read
 

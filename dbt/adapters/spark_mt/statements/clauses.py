@@ -136,17 +136,28 @@ class Clause:
             raise cursor.missing_equals(self.keyword, self._value_ahead(cursor))
         return self.read(cursor)
 
+    def read_alone(self, text: str) -> Any:  # noqa: ANN401
+        """Read a value that is all of a text, as in the config of a dbt model.
+
+        Raises:
+            StatementSyntaxError: It is no value of the clause, or something follows it.
+        """
+        cursor = Cursor(text)
+        cursor.statement = "The value"
+        value = self.read(cursor)
+        if not cursor.at_end():
+            raise cursor.expected(what="the end of the value")
+        return value
+
     def _value_ahead(self, cursor: Cursor) -> str:
         """Return the text of the value that comes next, or the example."""
         for words in range(_MOST_WORDS, 0, -1):
             text = cursor.text_between(cursor.peek(), cursor.peek(words - 1))
-            trial = Cursor(text)
             try:
-                self.read(trial)
+                self.read_alone(text)
             except syntax_errors.StatementSyntaxError:
                 continue
-            if trial.at_end():
-                return text
+            return text
         return self.example
 
     def text(self, value: object) -> str:
