@@ -21,9 +21,9 @@ from dbt.adapters.spark_mt.execution.errors import (
     TableNotFoundError,
 )
 from dbt.adapters.spark_mt.execution.jobs import with_effective_status
-from dbt.adapters.spark_mt.execution.refresh import Refreshes
+from dbt.adapters.spark_mt.execution.refresh import Refreshes, RequestedRefresh
 from dbt.adapters.spark_mt.execution.results import Action
-from dbt.adapters.spark_mt.planning.steps import Fill, Publish
+from dbt.adapters.spark_mt.planning.steps import SCHEDULED, Fill, Publish
 from tests.behaviour.harness import ConflictingRunner, Faulty, InjectedError
 from tests.behaviour.suite import DAILY, DAY_1, KEYS, SUMS, create, or_alter, prepare, refresh
 from tests.support.heartbeat import ManualHeartbeat
@@ -155,7 +155,8 @@ class Jobs:
     def test_a_scheduled_run_says_that_it_had_nothing_to_do(self, tables, world):
         create(tables)
         world.now += MINUTE
-        Refreshes(tables.environment).refresh_scheduled(tables.name("t"), world.now)
+        due = RequestedRefresh(trigger=SCHEDULED, scheduled_at=world.now)
+        Refreshes(tables.environment).carry_out(tables.name("t"), due)
         assert [row[2:4] for row in world.jobs()] == [
             ("SCHEDULED", "SKIPPED"),
             ("MANUAL", "FINISHED"),

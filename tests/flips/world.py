@@ -9,7 +9,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.definition import StoredTable
-from dbt.adapters.spark_mt.execution.refresh import Refreshes
+from dbt.adapters.spark_mt.execution.refresh import Refreshes, RequestedRefresh
+from dbt.adapters.spark_mt.planning.steps import SCHEDULED
 from dbt.adapters.spark_mt.statements.nodes import AlterQuery, CreateTable
 from dbt.adapters.spark_mt.statements.parser import parse_statement
 
@@ -118,7 +119,8 @@ class World:
         """Do the run of a schedule that is due at a time in UTC."""
         self.tables.forget()
         due = datetime.fromisoformat(at).replace(tzinfo=timezone.utc)
-        return Refreshes(self.tables.environment).refresh_scheduled(self.tables.name(name), due)
+        requested = RequestedRefresh(trigger=SCHEDULED, scheduled_at=due)
+        return Refreshes(self.tables.environment).carry_out(self.tables.name(name), requested)
 
     def _evaluate(self, query: str, ddl: str, relations: Mapping[str, Iterable]) -> list[tuple]:
         with sqlite3.connect(":memory:") as db:

@@ -15,7 +15,7 @@ from dbt.adapters.spark_mt.definition.job import (
 from dbt.adapters.spark_mt.execution.errors import WaitTimeoutError
 from dbt.adapters.spark_mt.execution.jobs import keeper_of
 from dbt.adapters.spark_mt.execution.operations import await_fresh, await_started
-from dbt.adapters.spark_mt.execution.refresh import Refreshes
+from dbt.adapters.spark_mt.execution.refresh import Refreshes, RequestedRefresh
 from tests.behaviour.hosting import create, prepare
 from tests.behaviour.memory import MemoryTables
 from tests.unit.builders import columns
@@ -138,7 +138,7 @@ def test_waiting_ends_when_the_rows_are_those_of_the_beginning(world):
         pauses.append(seconds)
         world.tables.append("events", [(10 + len(pauses), 9, 9)])
         if len(pauses) == 2:
-            Refreshes(world.env).refresh(world.name)
+            Refreshes(world.env).carry_out(world.name, RequestedRefresh())
 
     table = await_fresh(world.env, world.name, 10, pause)
     assert len(pauses) == 2, "rows that came meanwhile are not waited for"

@@ -20,9 +20,9 @@ from dbt.adapters.spark_mt.execution.errors import (
     TableNotFoundError,
 )
 from dbt.adapters.spark_mt.execution.ports import StepRunner
-from dbt.adapters.spark_mt.execution.refresh import Refreshes
+from dbt.adapters.spark_mt.execution.refresh import Refreshes, RequestedRefresh
 from dbt.adapters.spark_mt.execution.results import Action, RefreshResult
-from dbt.adapters.spark_mt.planning.steps import ApplyChanges
+from dbt.adapters.spark_mt.planning.steps import SCHEDULED, ApplyChanges
 from dbt.adapters.spark_mt.strategies import differential
 from dbt.adapters.spark_mt.strategies.checks import NotIncrementalError
 from tests.behaviour.memory import MemoryTables
@@ -59,11 +59,12 @@ def tables():
 
 def scheduled(tables, at):
     moment = datetime.fromisoformat(at).replace(tzinfo=timezone.utc)
-    return Refreshes(tables.environment).refresh_scheduled(T, moment)
+    requested = RequestedRefresh(trigger=SCHEDULED, scheduled_at=moment)
+    return Refreshes(tables.environment).carry_out(T, requested)
 
 
 def forced(tables):
-    return Refreshes(tables.environment).refresh(T, force=True)
+    return Refreshes(tables.environment).carry_out(T, RequestedRefresh(force=True))
 
 
 def test_a_scheduled_run_writes_the_partitions_of_its_period(tables):

@@ -14,7 +14,7 @@ import pytest
 from dbt.adapters.spark_mt.definition.columns import Column
 from dbt.adapters.spark_mt.definition.modes import RefreshStatus
 from dbt.adapters.spark_mt.execution.errors import BaselineBrokenError, RefreshNotIncrementalError
-from dbt.adapters.spark_mt.execution.refresh import Refreshes
+from dbt.adapters.spark_mt.execution.refresh import Refreshes, RequestedRefresh
 from dbt.adapters.spark_mt.execution.results import RefreshResult
 from dbt.adapters.spark_mt.strategies import differential
 from tests.behaviour.harness import sortable
@@ -195,7 +195,8 @@ class Case:
             self.follow(name)
 
     def forced(self, name):
-        Refreshes(self.tables.environment).refresh(self.tables.name(name), force=True)
+        forced = RequestedRefresh(force=True)
+        Refreshes(self.tables.environment).carry_out(self.tables.name(name), forced)
 
     def follow(self, name):
         before = self.tables.rows(name)

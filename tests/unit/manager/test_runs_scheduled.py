@@ -8,7 +8,8 @@ from itertools import pairwise
 import pytest
 
 from dbt.adapters.spark_mt.definition.columns import TableName
-from dbt.adapters.spark_mt.execution.refresh import Refreshes
+from dbt.adapters.spark_mt.execution.refresh import Refreshes, RequestedRefresh
+from dbt.adapters.spark_mt.planning.steps import SCHEDULED
 from tests.behaviour.hosting import EVENTS, FIRST
 from tests.unit.manager.world import HOURLY, world
 
@@ -104,8 +105,9 @@ def test_after_a_pause_each_missed_partition_is_written_the_oldest_first(life):
 def test_a_run_for_a_time_long_past_makes_nothing_since_then_due(life):
     """A user writes an old partition again; the table was computed whole long after it."""
     partitioned(life)
-    refreshes = Refreshes(life.tables.environment)
-    refreshes.refresh_scheduled(TableName("d"), datetime(2013, 2, 2, tzinfo=timezone.utc))
+    due = datetime(2013, 2, 2, tzinfo=timezone.utc)
+    requested = RequestedRefresh(trigger=SCHEDULED, scheduled_at=due)
+    Refreshes(life.tables.environment).carry_out(TableName("d"), requested)
     life.manager()
     life.live(60)
     assert life.scheduled("d") == ["02-02 00:00"]

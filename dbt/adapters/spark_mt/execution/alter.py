@@ -18,7 +18,7 @@ from dbt.adapters.spark_mt.definition.positions import VersionedPosition, most_c
 from dbt.adapters.spark_mt.execution import create, errors, executor
 from dbt.adapters.spark_mt.execution.checks import ComparisonFailedError
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
-from dbt.adapters.spark_mt.execution.refresh import Refreshes
+from dbt.adapters.spark_mt.execution.refresh import Refreshes, RequestedRefresh
 from dbt.adapters.spark_mt.execution.results import Action, StatementOutcome
 from dbt.adapters.spark_mt.planning import planner, steps
 from dbt.adapters.spark_mt.resolution import time_zones
@@ -219,8 +219,8 @@ class Lifecycle:
         full = self._env.store.full_name(name)
         self._suspended(full)
         check_run_options(str(full), run_options)
-        refreshes = Refreshes(self._env)
-        refresh = refreshes.refresh(full, trigger="RESUME", run_options=run_options)
+        requested = RequestedRefresh(trigger="RESUME", run_options=run_options)
+        refresh = Refreshes(self._env).carry_out(full, requested)
         return executor.retrying(lambda: self._resume(full, run_options, refresh))
 
     def _suspend(self, name: TableName) -> StatementOutcome:

@@ -20,14 +20,14 @@ from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus, W
 from dbt.adapters.spark_mt.definition.positions import FollowedPosition
 from dbt.adapters.spark_mt.execution import alter, errors, results
 from dbt.adapters.spark_mt.execution.create import Definitions
-from dbt.adapters.spark_mt.execution.executor import existing_table, stored_table
+from dbt.adapters.spark_mt.execution.executor import stored_table
 from dbt.adapters.spark_mt.execution.jobs import keeper_of
 from dbt.adapters.spark_mt.execution.ports import reaches
 from dbt.adapters.spark_mt.execution.refresh import Refreshes, RequestedRefresh
 from dbt.adapters.spark_mt.execution.show import Inspection, JobInspection
 from dbt.adapters.spark_mt.planning.explain import PlanSummary, explained, refused, summarize
+from dbt.adapters.spark_mt.planning.steps import SCHEDULED
 from dbt.adapters.spark_mt.resolution.row_lineage import row_shape
-from dbt.adapters.spark_mt.resolution.time_zones import SESSION_TIME_ZONE, parse_zone
 from dbt.adapters.spark_mt.statements import nodes
 from dbt.adapters.spark_mt.statements.parser import parse_name, parse_statement
 from dbt.adapters.spark_mt.statements.renderer import render
@@ -322,15 +322,12 @@ class TableOperations:
             relayed = self._relay(results.RelayedStatement(render(nodes.Refresh(table)))).outcome
             if relayed is not None and relayed.refresh is not None:
                 return relayed.refresh
+        requested = RequestedRefresh(force=force)
+        if scheduled_at is not None:
+            requested = RequestedRefresh(trigger=SCHEDULED, scheduled_at=scheduled_at)
         environment = self._current()
         with about(name), no_unexpected(environment):
-            if scheduled_at is None:
-                return Refreshes(environment).refresh(table, force=force)
-            if scheduled_at.tzinfo is None:
-                stored = existing_table(environment, environment.store.full_name(table))
-                zone = dict(stored.definition.resolved.context.confs)[SESSION_TIME_ZONE]
-                scheduled_at = scheduled_at.replace(tzinfo=parse_zone(zone))
-            return Refreshes(environment).refresh_scheduled(table, scheduled_at)
+            return Refreshes(environment).carry_out(table, requested)
 
     def suspend(self, name: str) -> results.StatementOutcome:
         """Suspend a table: no schedule and no run refreshes it until it is resumed.
@@ -487,7 +484,9 @@ def executed(
 _CARRY_OUT: dict[type, Callable[[Any, Environment], results.StatementResult]] = {
     nodes.CreateTable: lambda s, e: results.change_result(s.form.value, Definitions(e).create(s)),
     nodes.DropTable: lambda s, e: results.change_result("DROP", Definitions(e).drop(s)),
-    nodes.Refresh: lambda s, e: results.refresh_result(Refreshes(e).refresh(s.name, s.partition)),
+    nodes.Refresh: lambda s, e: results.refresh_result(
+        Refreshes(e).carry_out(s.name, RequestedRefresh(s.partition))
+    ),
     nodes.Suspend: lambda s, e: results.change_result(
         "SUSPEND", alter.Lifecycle(e).suspend(s.name)
     ),

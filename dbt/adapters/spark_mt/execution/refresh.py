@@ -24,7 +24,7 @@ from dbt.adapters.spark_mt.execution.results import RefreshOutcome, RefreshResul
 from dbt.adapters.spark_mt.execution.source_columns import raise_if_unfit
 from dbt.adapters.spark_mt.planning.planner import plan_partitions, plan_refresh
 from dbt.adapters.spark_mt.planning.schedule import scheduled_partitions
-from dbt.adapters.spark_mt.planning.steps import SCHEDULED, plan_registration
+from dbt.adapters.spark_mt.planning.steps import plan_registration
 from dbt.adapters.spark_mt.resolution.options import read_options
 from dbt.adapters.spark_mt.resolution.stream_flow import Reason
 from dbt.adapters.spark_mt.resolution.time_zones import SESSION_TIME_ZONE, parse_zone
@@ -32,7 +32,7 @@ from dbt.adapters.spark_mt.strategies import strategy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import datetime
+    from datetime import datetime, tzinfo
 
     from dbt.adapters.spark_mt.definition.columns import Pairs, TableName
     from dbt.adapters.spark_mt.definition.definition import StoredTable
@@ -55,8 +55,9 @@ class RequestedRefresh:
         force: Compute the rows even if no source has changed.
         run_options: Its run options; None for those of the table.
         refresh_id: Its id; empty for a new one.
-        scheduled_at: The scheduled time, aware, of a run of a schedule. A table with date
-            formatters then gets the partitions of every period that the run stands for.
+        scheduled_at: The scheduled time of a run of a schedule, without a zone in the table's own.
+            A table with date formatters then gets the partitions of every period that the run
+            stands for.
     """
 
     partition: tuple[PartitionValue, ...] = ()
@@ -65,6 +66,12 @@ class RequestedRefresh:
     run_options: Pairs | None = None
     refresh_id: str = ""
     scheduled_at: datetime | None = None
+
+    def scheduled_for(self, table: StoredTable) -> RequestedRefresh:
+        """Return the request with its scheduled time in a zone, by default that of the table."""
+        if self.scheduled_at is None or self.scheduled_at.tzinfo is not None:
+            return self
+        return replace(self, scheduled_at=self.scheduled_at.replace(tzinfo=_zone(table)))
 
     def named(self, run: RefreshRun) -> RefreshRun:
         """Return a run with the requested id and the scheduled time."""
@@ -132,33 +139,13 @@ class Refreshes:
     def __init__(self, environment: Environment) -> None:
         self._env = environment
 
-    def refresh(
-        self,
-        name: TableName,
-        partition: tuple[PartitionValue, ...] = (),
-        *,
-        trigger: str = "REFRESH",
-        force: bool = False,
-        run_options: Pairs | None = None,
-    ) -> RefreshOutcome:
-        """Refresh a table over the newest state of its sources; as `carry_out`, with options."""
-        return self.carry_out(name, RequestedRefresh(partition, trigger, force, run_options))
-
-    def refresh_scheduled(self, name: TableName, scheduled_at: datetime) -> RefreshOutcome:
-        """Run the refresh that is due at `scheduled_at`, an aware time.
-
-        A table with date formatters gets the partitions of every period that the run stands for. A
-        table without them is refreshed whole.
-        """
-        return self.carry_out(name, RequestedRefresh(trigger=SCHEDULED, scheduled_at=scheduled_at))
-
     def carry_out(
         self,
         name: TableName,
         requested: RequestedRefresh,
         analyzed_table: AnalyzedTable | None = None,
     ) -> RefreshOutcome:
-        """Refresh a table as requested.
+        """Refresh a table over the newest state of its sources, as requested.
 
         Args:
             name: The table.
@@ -187,25 +174,27 @@ class Refreshes:
             return None
         run_id, now = self._env.new_id(), self._env.now_ms()
         run = replace(quiet.run, refresh_id=run_id, trigger=requested.trigger, started_at_ms=now)
-        return self._up_to_date(quiet.table, requested.named(run))
+        return self._up_to_date(quiet.table, requested.scheduled_for(quiet.table).named(run))
 
     def _refresh(
-        self,
-        name: TableName,
-        requested: RequestedRefresh,
-        analyzed_table: AnalyzedTable | None = None,
+        self, name: TableName, requested: RequestedRefresh, analyzed_table: AnalyzedTable | None
     ) -> RefreshOutcome:
-        table = analyzed_table.table if analyzed_table else executor.stored_table(self._env, name)
-        table = requested.run_by(table)
+        if analyzed_table is not None and not requested.partition:
+            table = requested.run_by(analyzed_table.table)
+            return self._whole(table, analyzed_table.analyzed, requested)
+        table = requested.run_by(executor.stored_table(self._env, name))
         if requested.partition:
             wanted = self._checked(table, requested.partition)
             return self._partitions(table, (wanted,), requested)
+        return self._whole(table, self._analyzed(table), requested)
+
+    def _analyzed(self, table: StoredTable) -> AnalyzedQuery:
+        return self._env.stored_analyzer.analyze_stored(table.definition.resolved)
+
+    def _whole(
+        self, table: StoredTable, analyzed: AnalyzedQuery, requested: RequestedRefresh
+    ) -> RefreshOutcome:
         resolved = table.definition.resolved
-        analyzed = (
-            analyzed_table.analyzed
-            if analyzed_table
-            else self._env.stored_analyzer.analyze_stored(resolved)
-        )
         run = requested.named(
             self._env.run(requested.trigger, analyzed, resolved, table.definition.baseline)
         )
@@ -301,19 +290,21 @@ class Refreshes:
         if table.definition.status is RefreshStatus.SUSPENDED:
             reason = table.definition.status_reason
             raise errors.SuspendedError(table=name, reason=f" ({reason})" if reason else "")
-        resolved = table.definition.resolved
-        formatters = _formatters(table)
+        requested, formatters = requested.scheduled_for(table), _formatters(table)
         if not formatters or requested.scheduled_at is None:
-            return self._refresh(name, requested)
-        zone = parse_zone(dict(resolved.context.confs)[SESSION_TIME_ZONE])
-        wanted = scheduled_partitions(formatters, requested.scheduled_at, resolved.freshness, zone)
+            return self._whole(table, self._analyzed(table), requested)
+        wanted = scheduled_partitions(
+            formatters,
+            requested.scheduled_at,
+            table.definition.resolved.freshness,
+            _zone(table),
+        )
         return self._partitions(table, wanted, requested)
 
     def _partitions(
         self, table: StoredTable, wanted: tuple[Partition, ...], requested: RequestedRefresh
     ) -> RefreshOutcome:
-        resolved = table.definition.resolved
-        analyzed = self._env.stored_analyzer.analyze_stored(resolved)
+        resolved, analyzed = table.definition.resolved, self._analyzed(table)
         raise_if_unfit(table, analyzed)
         run = requested.named(self._env.run(requested.trigger, analyzed))
         if resolved.refresh_mode is RefreshMode.CONTINUOUS and table.positions is not None:
@@ -435,6 +426,11 @@ def _may_differ(table: StoredTable, analyzed: AnalyzedQuery, run: RefreshRun) ->
     if any(isinstance(position, UnknownPosition) for position in run.positions.values()):
         return True
     return not same_positions(table.positions, run.positions)
+
+
+def _zone(table: StoredTable) -> tzinfo:
+    """Return the time zone of a table's query."""
+    return parse_zone(dict(table.definition.resolved.context.confs)[SESSION_TIME_ZONE])
 
 
 def _formatters(table: StoredTable) -> dict[str, str]:
