@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PACKAGE = "dbt.adapters.spark_mt"
+OPAQUE = {api.LeaseCache, api.ParsedStatement}
+"""Classes of values that a program only passes on."""
 
 
 def methods():
@@ -72,7 +74,7 @@ def needed() -> set[type]:
         kind = waiting.pop()
         if kind not in found:
             found.add(kind)
-            if not issubclass(kind, Enum | Exception):
+            if not issubclass(kind, Enum | Exception) and kind not in OPAQUE:
                 waiting.extend(parts_of(kind))
     return found
 

@@ -10,6 +10,7 @@ import pytest
 
 from dbt.adapters.spark_mt import connections, handle
 from dbt.adapters.spark_mt.connections import SparkMTConnectionManager
+from dbt.adapters.spark_mt.execution.leases import LeaseCache
 from dbt.adapters.spark_mt.handle import SparkHandle
 
 _WAIT_S = 30
@@ -43,15 +44,20 @@ def manager():
 
 
 def test_connections_of_a_run_share_what_they_know_of_managers(manager, monkeypatch):
-    monkeypatch.setattr(connections, "_open_handle", lambda _: SparkHandle(_Spark()))
-    handles = []
+    seen = []
+
+    def open_handle(_, lease_cache):
+        seen.append(lease_cache)
+        return SparkHandle(_Spark(), lease_cache=lease_cache)
+
+    monkeypatch.setattr(connections, "_open_handle", open_handle)
     for name in ("first", "second"):
         manager.set_connection_name(name)
-        handles.append(manager.get_thread_connection().handle)
+        assert manager.get_thread_connection().handle
         manager.close(manager.get_thread_connection())
-    first, second = handles
-    assert first is not second
-    assert first.seen_leases is second.seen_leases is not None
+    first, second = seen
+    assert first is second
+    assert isinstance(first, LeaseCache)
 
 
 def _in_thread(manager, name):
@@ -73,7 +79,7 @@ def _in_thread(manager, name):
 def test_a_statement_that_runs_is_interrupted(manager, monkeypatch):
     spark = _Spark()
     monkeypatch.setattr(handle, "_INTERRUPT_EVERY_S", _WAIT_S)
-    monkeypatch.setattr(connections, "_open_handle", lambda _: SparkHandle(spark))
+    monkeypatch.setattr(connections, "_open_handle", lambda *_: SparkHandle(spark))
     thread, raised = _in_thread(manager, "model")
     assert spark.started.wait(_WAIT_S)
     assert manager.cancel_open() == ["model"]
@@ -88,7 +94,7 @@ def test_a_connection_that_opens_at_this_moment_runs_nothing(manager, monkeypatc
     opening, go_on = Event(), Event()
     spark = _Spark()
 
-    def open_handle(_):
+    def open_handle(*_):
         opening.set()
         assert go_on.wait(_WAIT_S)
         return SparkHandle(spark, on_close=spark.stopped.set)
@@ -106,7 +112,7 @@ def test_a_connection_that_opens_at_this_moment_runs_nothing(manager, monkeypatc
 
 
 def test_a_thread_that_begins_later_gets_no_connection(manager, monkeypatch):
-    monkeypatch.setattr(connections, "_open_handle", lambda _: pytest.fail("it was opened"))
+    monkeypatch.setattr(connections, "_open_handle", lambda *_: pytest.fail("it was opened"))
     assert manager.cancel_open() == []
     thread, raised = _in_thread(manager, "model")
     thread.join(_WAIT_S)
@@ -117,7 +123,7 @@ def test_the_thread_that_cancels_is_not_interrupted(manager, monkeypatch):
     """dbt runs the hooks of `on-run-end` in it after `--fail-fast`."""
     spark = _Spark()
     spark.interrupted.set()
-    monkeypatch.setattr(connections, "_open_handle", lambda _: SparkHandle(spark))
+    monkeypatch.setattr(connections, "_open_handle", lambda *_: SparkHandle(spark))
     manager.set_connection_name("master")
     manager.cancel_open()
     manager.set_connection_name("hook")
@@ -131,7 +137,7 @@ def test_an_interrupt_that_fails_once_is_sent_again(manager, monkeypatch):
 
     spark = _Spark(failing=PySparkException("session is closed"))
     monkeypatch.setattr(handle, "_INTERRUPT_EVERY_S", 2)
-    monkeypatch.setattr(connections, "_open_handle", lambda _: SparkHandle(spark))
+    monkeypatch.setattr(connections, "_open_handle", lambda *_: SparkHandle(spark))
     thread, _ = _in_thread(manager, "model")
     assert spark.started.wait(_WAIT_S)
     manager.cancel_open()

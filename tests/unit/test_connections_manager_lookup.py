@@ -8,7 +8,7 @@ import pytest
 
 from dbt.adapters.spark_mt import connections
 from dbt.adapters.spark_mt.connections import ConnectionMethod, SparkMTCredentials
-from dbt.adapters.spark_mt.execution.leases import Managers
+from dbt.adapters.spark_mt.execution.leases import LeaseCache, Managers
 from dbt.adapters.spark_mt.spark.launch import session
 
 SERVICE = {"spark.hadoop.hive.metastore.uris": "thrift://metastore:9083"}
@@ -40,9 +40,9 @@ def read(monkeypatch, tmp_path):
         credentials = SparkMTCredentials(
             schema="shop", method=ConnectionMethod.session, server_side_parameters=confs
         )
-        leases = Leases()
-        managers = Managers(leases, None, lambda: 2**50)
-        managers.seen = connections._open_handle(credentials).seen_leases
+        leases, cache = Leases(), LeaseCache()
+        connections._open_handle(credentials, cache)
+        managers = Managers(leases, None, lambda: 2**50, cache)
         for catalog in ("spark_catalog", "lake"):
             assert managers.live(catalog) is None
         return leases.read

@@ -93,7 +93,16 @@ EDGES: dict[str, set[str]] = {
         "statements",
     },
     "client": {"__version__", "definition", "execution", "spark.launch"},
-    "connections": {"adapter", "client", "definition", "handle", "spark.launch", "spark.session"},
+    "connections": {
+        "adapter",
+        "client",
+        "definition",
+        "execution",
+        "handle",
+        "spark.launch",
+        "spark.session",
+        "statements",
+    },
     "definition": set(),
     "execution": {
         "changes",
@@ -345,7 +354,6 @@ VOCABULARY = {
 """Modules of terms, which are imported as names everywhere: variables are called as the module."""
 
 NAME_LISTS = {
-    ("adapter.materialization", "handle"): "`handle` is what a handle is called",
     ("api", "execution.errors"): "public names of the API",
     ("api", "execution.results"): "public names of the API",
     ("api", "strategies.strategy"): "public names of the API",

@@ -37,6 +37,7 @@ from dbt.adapters.spark_mt.execution.errors import (
     WaitTimeoutError,
 )
 from dbt.adapters.spark_mt.execution.executor import existing_table
+from dbt.adapters.spark_mt.execution.leases import LeaseCache
 from dbt.adapters.spark_mt.execution.operations import TableOperations, netted
 from dbt.adapters.spark_mt.execution.ports import RowDifference, Side
 from dbt.adapters.spark_mt.execution.refresh import Refreshes
@@ -68,7 +69,7 @@ from dbt.adapters.spark_mt.spark.registry.registry import SparkCorrections, Spar
 from dbt.adapters.spark_mt.spark.registry.system_table import SystemTable
 from dbt.adapters.spark_mt.spark.session.errors import of_the_user, unlogged_methods
 from dbt.adapters.spark_mt.spark.session.private_session import PrivateSessions
-from dbt.adapters.spark_mt.statements.parser import parse_name
+from dbt.adapters.spark_mt.statements.parser import ParsedStatement, parse_name
 from dbt.adapters.spark_mt.statements.values import query_text
 from dbt.adapters.spark_mt.strategies.strategy import Choice, Cost, Refusal, Write
 
@@ -101,6 +102,7 @@ __all__ = [
     "KeptConfiguration",
     "Lag",
     "LagStage",
+    "LeaseCache",
     "MaterializedTableError",
     "MaterializedTables",
     "NotFreshError",
@@ -108,6 +110,7 @@ __all__ = [
     "NotPlannableError",
     "OffsetPosition",
     "OutputMode",
+    "ParsedStatement",
     "PlanSummary",
     "QueryError",
     "Reason",
@@ -147,6 +150,7 @@ class MaterializedTables(TableOperations):
         clock: Returns the current instant, aware.
         relay: Executes statements that change or refresh a table in the driver whose session this
             is. Without it, a statement that needs a stream raises an error over Spark Connect.
+        lease_cache: What was read of managers' leases, where several sessions share it.
     """
 
     def __init__(
@@ -156,10 +160,13 @@ class MaterializedTables(TableOperations):
         owner: Callable[[], Pairs] = tuple,
         clock: Callable[[], datetime] | None = None,
         relay: Relay | None = None,
+        lease_cache: LeaseCache | None = None,
     ) -> None:
         self._spark = spark
         self._task_log = TaskLog(spark)
-        self._engine = SparkEnvironment(spark, owner=owner, clock=clock or utc_now)
+        self._engine = SparkEnvironment(
+            spark, owner=owner, clock=clock or utc_now, lease_cache=lease_cache
+        )
         self._host: Host | None = None
         self._making_host = Lock()
         super().__init__(self._engine.value, relay)

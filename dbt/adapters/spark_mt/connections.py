@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dbt.adapters.contracts.connection import (
@@ -17,17 +18,21 @@ from dbt.adapters.contracts.connection import (
     Credentials,
     LazyHandle,
 )
+from dbt.adapters.events.types import ConnectionUsed, SQLQuery, SQLQueryStatus
 from dbt.adapters.exceptions.connection import FailedToConnectError
 from dbt.adapters.sql.connections import SQLConnectionManager
 from dbt_common.dataclass_schema import StrEnum
 from dbt_common.events.contextvars import get_node_info
+from dbt_common.events.functions import fire_event
 from dbt_common.exceptions import DbtRuntimeError
+from dbt_common.utils.casting import cast_to_str
 
 from dbt.adapters.spark_mt.adapter.config import build_after, is_freshness_of_dbt
-from dbt.adapters.spark_mt.adapter.materialization import response_of
+from dbt.adapters.spark_mt.adapter.materialization import MaterializedTableResponse, response_of
 from dbt.adapters.spark_mt.client import discovery
 from dbt.adapters.spark_mt.client.target import SparkTarget, automatic_target, server_url
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.execution.leases import LeaseCache
 from dbt.adapters.spark_mt.handle import (
     Cursor,
     SparkHandle,
@@ -47,10 +52,12 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from dbt.adapters.spark_mt.definition.columns import Pairs
-    from dbt.adapters.spark_mt.handle import Materialize
+    from dbt.adapters.spark_mt.execution.results import AdoptionTerms, RefreshPolicy
+    from dbt.adapters.spark_mt.statements.parser import ParsedStatement
 
 
 _CONFS = "server_side_parameters"
+_OWN_CATALOG = "spark_catalog"
 _SECRET = re.compile(
     r"secret|password|passphrase|token|credential|(access|account|private)[._-]?key|://[^/@]*:[^/@]*@",
     re.IGNORECASE,
@@ -180,8 +187,8 @@ class SparkMTConnectionManager(SQLConnectionManager):
         super().__init__(profile, mp_context)
         self._cancelling: Hashable | None = None
         """The thread that cancelled all others."""
-        self._seen_leases: dict[str, Any] = {}
-        """What was looked up of managers, for all connections."""
+        self._lease_cache = LeaseCache()
+        """What was read of managers' leases, for all connections."""
 
     def set_connection_name(self, name: str | None = None) -> Connection:
         """Name this thread's connection, for what it does next.
@@ -197,9 +204,7 @@ class SparkMTConnectionManager(SQLConnectionManager):
         return connection
 
     def _open_unless_cancelled(self, connection: Connection) -> Connection:
-        opened = self.open(connection)
-        self._seen_leases.update(opened.handle.seen_leases)
-        opened.handle.seen_leases = self._seen_leases
+        opened = _opened(connection, self._lease_cache)
         # `cancel_open` sets its mark before it looks which connections are open. So it sees this
         # one, or this thread sees the mark.
         if self._is_cancelled():
@@ -217,20 +222,7 @@ class SparkMTConnectionManager(SQLConnectionManager):
         Raises:
             FailedToConnectError: Spark could not be reached or started; the reason is in it.
         """
-        if connection.state == ConnectionState.OPEN:
-            return connection
-        try:
-            connection.handle = _open_handle(connection.credentials)
-        except MaterializedTableError as error:
-            connection.state = ConnectionState.FAIL
-            raise FailedToConnectError(str(error)) from error
-        except Exception as error:
-            connection.state = ConnectionState.FAIL
-            if not is_spark_error(error):
-                raise
-            raise FailedToConnectError(one_line(failure_of(error))) from error
-        connection.state = ConnectionState.OPEN
-        return connection
+        return _opened(connection, LeaseCache())
 
     def cancel(self, connection: Connection) -> None:
         """Stop what an open connection runs, and wait until it has stopped."""
@@ -259,11 +251,34 @@ class SparkMTConnectionManager(SQLConnectionManager):
         with translated(sql):
             yield
 
-    def materialize(self, statement: str, how: Materialize) -> AdapterResponse:
-        """Carry out a model's statement, logged as any other, and return its response."""
-        sql = self._add_query_comment(statement)
-        _, cursor = self.add_query(sql, auto_begin=False, bindings=how)
-        return self.get_response(cursor)
+    def materialize(
+        self,
+        statement: ParsedStatement,
+        *,
+        refresh: RefreshPolicy = "auto",
+        adopt: AdoptionTerms | None = None,
+    ) -> MaterializedTableResponse:
+        """Carry out a model's statement with the events of `add_query`; arguments as there."""
+        connection, node = self.get_thread_connection(), get_node_info()
+        name, sql = cast_to_str(connection.name), self._add_query_comment(statement.text)
+        fire_event(ConnectionUsed(conn_type=self.TYPE, conn_name=name, node_info=node))
+        with self.exception_handler(sql):
+            fire_event(SQLQuery(conn_name=name, sql=sql, node_info=node))
+            began = perf_counter()
+            handle: SparkHandle = connection.handle
+            with handle.busy(with_metadata=True):
+                commented = replace(statement, text=sql)
+                outcome = handle.tables().materialize(commented, refresh=refresh, adopt=adopt)
+            response = response_of(outcome)
+            fire_event(
+                SQLQueryStatus(
+                    status=str(response),
+                    elapsed=perf_counter() - began,
+                    node_info=node,
+                    query_id=response.query_id,
+                )
+            )
+        return response
 
     @classmethod
     def get_response(cls, cursor: Cursor) -> AdapterResponse:
@@ -297,7 +312,25 @@ def target_of(credentials: SparkMTCredentials) -> SparkTarget:
     return automatic_target(credentials.server_side_parameters, Path.cwd(), logger.info)
 
 
-def _open_handle(credentials: SparkMTCredentials) -> SparkHandle:
+def _opened(connection: Connection, lease_cache: LeaseCache) -> Connection:
+    """As `SparkMTConnectionManager.open`, for connections that share what they know of managers."""
+    if connection.state == ConnectionState.OPEN:
+        return connection
+    try:
+        connection.handle = _open_handle(connection.credentials, lease_cache)
+    except MaterializedTableError as error:
+        connection.state = ConnectionState.FAIL
+        raise FailedToConnectError(str(error)) from error
+    except Exception as error:
+        connection.state = ConnectionState.FAIL
+        if not is_spark_error(error):
+            raise
+        raise FailedToConnectError(one_line(failure_of(error))) from error
+    connection.state = ConnectionState.OPEN
+    return connection
+
+
+def _open_handle(credentials: SparkMTCredentials, lease_cache: LeaseCache) -> SparkHandle:
     from dbt.adapters.spark_mt.spark.launch import session  # noqa: PLC0415 - loads PySpark
 
     requested = credentials.server_side_parameters
@@ -305,17 +338,17 @@ def _open_handle(credentials: SparkMTCredentials) -> SparkHandle:
     _log_target(target)
     if target.is_connect:
         spark = session.connect_spark(target.url, {}, is_near=target.manager is not None)
-        handle = SparkHandle(spark, owner=_owner, on_close=spark.stop, target=target)
     else:
         is_first = not session.is_running_here()
         spark = _own_spark(requested, target).newSession()
         # Derby serves one process, so no manager has its catalog.
-        is_alone = is_first and session.embedded_metastore(requested, Path.cwd()) is not None
-        handle = SparkHandle(spark, owner=_owner, target=target, is_alone=is_alone)
+        if is_first and session.embedded_metastore(requested, Path.cwd()) is not None:
+            lease_cache.exclude(_OWN_CATALOG)
     fixed = session.apply_confs(spark, requested)
     if fixed:
         _warn_of_fixed_confs(fixed)
-    return handle
+    close = spark.stop if target.is_connect else None
+    return SparkHandle(spark, owner=_owner, on_close=close, target=target, lease_cache=lease_cache)
 
 
 def _own_spark(requested: Mapping[str, str], target: SparkTarget) -> SparkSession:

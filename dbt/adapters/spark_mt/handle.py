@@ -7,7 +7,6 @@ byte for byte.
 from __future__ import annotations
 
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from itertools import islice
 from threading import Event
 from typing import TYPE_CHECKING, Any
@@ -17,11 +16,9 @@ from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 from dbt.adapters.spark_mt.client import rest
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.execution.leases import NO_MANAGER
-from dbt.adapters.spark_mt.execution.results import StatementResult
 from dbt.adapters.spark_mt.spark.launch.session import short_statements
 from dbt.adapters.spark_mt.spark.session.errors import SparkFailure, failure_of, is_spark_error
-from dbt.adapters.spark_mt.statements.parser import parse_statement
+from dbt.adapters.spark_mt.statements.parser import ParsedStatement
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -31,12 +28,8 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.api import MaterializedTables
     from dbt.adapters.spark_mt.client.target import SparkTarget
     from dbt.adapters.spark_mt.definition.columns import Pairs
-    from dbt.adapters.spark_mt.execution.leases import SeenLeases
-    from dbt.adapters.spark_mt.execution.results import (
-        AdoptionTerms,
-        RefreshPolicy,
-        StatementOutcome,
-    )
+    from dbt.adapters.spark_mt.execution.leases import LeaseCache
+    from dbt.adapters.spark_mt.execution.results import StatementOutcome, StatementResult
 
 
 logger = AdapterLogger("SparkMT")
@@ -44,7 +37,6 @@ Row = tuple[Any, ...]
 Description = list[tuple[str, str, None, None, None, None, bool]]
 STAGED = "__dbt_staged"
 """Suffix of a table that takes its name when it has its rows. Messages have the name without it."""
-_OWN_CATALOG = "spark_catalog"
 _INTERRUPT_EVERY_S = 0.2
 _OF_A_MANAGER = (rest.ManagerRefusedError, rest.ManagerUnreachableError)
 
@@ -99,19 +91,6 @@ def translated(sql: str) -> Iterator[None]:
         raise SparkDatabaseError(failure_of(error)) from error
 
 
-@dataclass(frozen=True, slots=True)
-class Materialize:
-    """How a model's statement is carried out; arguments of `MaterializedTables.materialize`."""
-
-    refresh: RefreshPolicy = "auto"
-    adopt: AdoptionTerms | None = None
-
-    def carry_out(self, tables: MaterializedTables, statement: str) -> StatementResult:
-        """Carry a statement out; its result has no rows."""
-        outcome = tables.materialize(statement, adopt=self.adopt, refresh=self.refresh)
-        return StatementResult((), (), outcome)
-
-
 class SparkHandle:
     """One dbt connection: a Spark session of its own, and what runs in it.
 
@@ -120,11 +99,7 @@ class SparkHandle:
         owner: Names the dbt node whose statement is about to run.
         on_close: Ends the session where that takes more than forgetting it.
         target: Which Spark it is, and why.
-        is_alone: No other process can reach the tables of Spark's own catalog, so it has no
-            manager.
-
-    Attributes:
-        seen_leases: What was looked up of managers; the connections of a run share it.
+        lease_cache: What was read of managers' leases; the connections of a run share it.
     """
 
     def __init__(
@@ -134,11 +109,11 @@ class SparkHandle:
         owner: Callable[[], Pairs] = tuple,
         on_close: Callable[[], None] | None = None,
         target: SparkTarget | None = None,
-        is_alone: bool = False,
+        lease_cache: LeaseCache | None = None,
     ) -> None:
         self.spark = spark
         self.target = target
-        self.seen_leases: SeenLeases = {_OWN_CATALOG: NO_MANAGER} if is_alone else {}
+        self._lease_cache = lease_cache
         self._owner = owner
         self._on_close = on_close
         self._tables: MaterializedTables | None = None
@@ -157,8 +132,9 @@ class SparkHandle:
         if self._tables is None:
             manager = self.target.manager if self.target else None
             relay = rest.relay_to(self.spark, manager, self._owner, logger.warning)
-            self._tables = MaterializedTables(self.spark, owner=self._owner, relay=relay)
-            self._tables.environment.managers.seen = self.seen_leases
+            self._tables = MaterializedTables(
+                self.spark, owner=self._owner, relay=relay, lease_cache=self._lease_cache
+            )
         return self._tables
 
     @property
@@ -246,7 +222,7 @@ def cancel_all(handles: Sequence[SparkHandle]) -> None:
 
 
 class Cursor:
-    """Runs one statement at a time and hands out its rows."""
+    """A cursor of PEP 249: runs one statement at a time and hands out its rows."""
 
     def __init__(self, handle: SparkHandle) -> None:
         self._handle = handle
@@ -271,27 +247,25 @@ class Cursor:
             for field in self._frame.schema.fields
         ]
 
-    def execute(self, sql: str, bindings: Materialize | Sequence[object] | None = None) -> None:
+    def execute(self, sql: str, bindings: Sequence[object] | None = None) -> None:
         """Run a statement.
 
         Args:
             sql: The statement.
-            bindings: How a model's statement is carried out; else empty: Spark takes no values.
+            bindings: Empty: Spark takes no values.
 
         Raises:
-            DbtRuntimeError: There are other bindings.
+            DbtRuntimeError: There are bindings.
         """
-        if bindings and not isinstance(bindings, Materialize):
+        if bindings:
             raise DbtRuntimeError("Spark takes no bindings; write the values into the statement.")  # noqa: EM101, TRY003 - dbt's error class takes a text
         self._frame = self._result = self._rows = None
-        is_ours = parse_statement(sql) is not None
-        with self._handle.busy(with_metadata=is_ours):
-            if isinstance(bindings, Materialize):
-                self._result = bindings.carry_out(self._handle.tables(), sql)
-            elif is_ours:
-                self._result = self._handle.tables().execute(sql)
-            else:
+        parsed = ParsedStatement.of(sql)
+        with self._handle.busy(with_metadata=parsed.node is not None):
+            if parsed.node is None:
                 self._frame = self._handle.spark.sql(sql)
+            else:
+                self._result = self._handle.tables().execute(parsed)
 
     def fetchone(self) -> Row | None:
         """The next row, None after the last."""

@@ -28,6 +28,7 @@ from dbt.adapters.spark_mt.adapter import data_tests, materialization, plain_tab
 from dbt.adapters.spark_mt.adapter import run_operations as operations
 from dbt.adapters.spark_mt.adapter.config import ModelSettings, settings_of
 from dbt.adapters.spark_mt.adapter.debug import facts
+from dbt.adapters.spark_mt.adapter.materialization import Method
 from dbt.adapters.spark_mt.adapter.python_models import ModelCode, require_sql, submit
 from dbt.adapters.spark_mt.adapter.sql_header import SessionState, statements_of_header
 from dbt.adapters.spark_mt.connections import SparkMTConnectionManager
@@ -36,11 +37,11 @@ from dbt.adapters.spark_mt.handle import SparkDatabaseError, logger, translated
 from dbt.adapters.spark_mt.relation import SparkMTRelation
 from dbt.adapters.spark_mt.spark.delta.releases import check_session
 from dbt.adapters.spark_mt.spark.formats.installed import FORMATS
-from dbt.adapters.spark_mt.statements.parser import parse_statement
+from dbt.adapters.spark_mt.statements.parser import ParsedStatement, is_ours
 from dbt.adapters.spark_mt.statements.values import query_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     import agate
     from dbt.adapters.base.impl import FreshnessResponse
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from dbt_common.contracts.metadata import CatalogTable
     from pyspark.sql import SparkSession
 
+    from dbt.adapters.spark_mt.adapter.materialization import RelationStep
     from dbt.adapters.spark_mt.adapter.plain_tables import TableWrite
     from dbt.adapters.spark_mt.api import MaterializedTables
     from dbt.adapters.spark_mt.handle import Row, SparkHandle
@@ -441,13 +443,27 @@ class SparkMTAdapter(SparkAdapter):
 
     @available.parse_none
     def prepare_write(self, write: TableWrite, query: str) -> None:
-        """Do what has to be done before a table is written; the query is valid by then."""
-        plain_tables.prepare(self, write, query)
+        """Do what has to be done before a table is written.
+
+        The query is analysed before something is dropped or released for it.
+        """
+        if write.needs_valid_query:
+            self.query_columns(query)
+        self._carry_out(write.steps_before)
 
     @available.parse_none
     def finish_write(self, write: TableWrite) -> None:
         """Give a written table its name."""
-        plain_tables.finish(self, write)
+        self._carry_out(write.steps_after)
+
+    def _carry_out(self, steps: Iterable[RelationStep]) -> None:
+        for step in steps:
+            if isinstance(step, materialization.Rename):
+                self.rename_relation(step.relation, step.to)  # type: ignore[no-untyped-call]
+            elif isinstance(step, materialization.Release):
+                self.release_materialized_table(step.relation)
+            else:
+                self.drop_relation(step.relation)  # type: ignore[no-untyped-call]
 
     @available
     def header_of_query(self, header: str | None) -> str | None:
@@ -522,7 +538,32 @@ class SparkMTAdapter(SparkAdapter):
             FailFastError: The configuration changed, and `on_configuration_change` is `fail`.
             DbtDatabaseError: The statement is not valid or failed.
         """
-        return materialization.run_decision(self, decision, statement, settings, query)
+        relation = decision.relation
+        with self.working(statement) as tables:
+            parsed = ParsedStatement.of(statement)
+            materialization.check_swap(tables, decision, query)
+            if decision.validates:
+                return materialization.validated(tables.validate(parsed, adopt=decision.adopt))
+            try:
+                kept = materialization.settled(tables, decision, parsed, settings)
+            except materialization.ConfigurationChangedError as error:
+                from dbt.exceptions import FailFastError  # noqa: PLC0415 - dbt-core is slow to load
+
+                raise FailFastError(str(error)) from error
+        self._carry_out(decision.steps_before)
+        if decision.method in {Method.REPLACE, Method.ADOPT} and decision.existing is not None:
+            logger.debug(f"Applying {decision.method.value.upper()} to: {relation}")
+        response = self.connections.materialize(
+            kept.parsed, refresh=settings.refresh_on_run, adopt=decision.adopt
+        )
+        if response.is_altered:
+            logger.debug(f"Applying ALTER to: {relation}")
+        self._carry_out(decision.steps_after)
+        if not response.is_settled:
+            wait, name = settings.wait, materialization.name_of(relation)
+            with self.working(f"waiting for {relation}") as tables:
+                tables.wait_for(name.sql, wait.until, wait.at_most_s)
+        return materialization.completed(response, decision, kept)
 
     @available
     def query_text(self, sql: str) -> str:
@@ -578,8 +619,7 @@ class SparkMTAdapter(SparkAdapter):
     @available
     def is_materialized_table_statement(self, sql: str) -> bool:
         """Whether a statement is one of ours."""
-        with translated(sql):
-            return parse_statement(sql) is not None
+        return is_ours(sql)
 
     @available
     def full_name(self, relation: BaseRelation) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from dbt.exceptions import FailFastError
@@ -11,23 +12,28 @@ from dbt.exceptions import FailFastError
 from dbt.adapters.spark_mt.adapter.config import ModelSettings, Waiting
 from dbt.adapters.spark_mt.adapter.materialization import (
     ConfigurationChangedError,
+    Drop,
     Method,
+    Rename,
     check_swap,
     decide,
     plan_decision,
     response_of,
-    run_decision,
     settled,
 )
 from dbt.adapters.spark_mt.definition.modes import Wait
 from dbt.adapters.spark_mt.execution.errors import NotMaterializedError
 from dbt.adapters.spark_mt.execution.operations import TableOperations
 from dbt.adapters.spark_mt.execution.results import AdoptionTerms
+from dbt.adapters.spark_mt.impl import SparkMTAdapter
 from dbt.adapters.spark_mt.planning.explain import Verdict
 from dbt.adapters.spark_mt.relation import SparkMTRelation
 from dbt.adapters.spark_mt.resolution.validation import SelfReferenceError
+from dbt.adapters.spark_mt.statements.errors import StatementSyntaxError
+from dbt.adapters.spark_mt.statements.parser import ParsedStatement
 from tests.behaviour.memory import MemoryTables
 from tests.behaviour.suite import SUMS, WIDER, prepare
+from tests.support.parses import counted_parses
 
 MODEL = SparkMTRelation.create(database="spark_catalog", schema="default", identifier="t")
 VIEW, OURS = MODEL.as_view(), MODEL.as_table()
@@ -112,7 +118,8 @@ def statement(decision, query=SUMS, clauses=""):
 
 def planned(tables, decision, settings=SETTINGS, **parts):
     query = parts.get("query", SUMS)
-    return plan_decision(tables, decision, statement(decision, **parts), settings, query)
+    parsed = ParsedStatement.of(statement(decision, **parts))
+    return plan_decision(tables, decision, parsed, settings, query)
 
 
 def test_a_plan_of_a_table_that_is_altered_or_replaced(tables):
@@ -175,7 +182,7 @@ def test_on_configuration_change(tables, policy):
     decision = decide(MODEL, OURS, SETTINGS, full_refresh=False)
     tables.materialize(statement(decision))
     settings = replace(SETTINGS, on_configuration_change=policy)
-    changed = statement(decision, WIDER, FRESH)
+    changed = ParsedStatement.of(statement(decision, WIDER, FRESH))
     if policy == "fail":
         with pytest.raises(ConfigurationChangedError) as caught:
             settled(tables, decision, changed, settings)
@@ -189,12 +196,12 @@ def test_on_configuration_change(tables, policy):
     assert len(notes) == len(kept.left)
 
 
-class Adapter:
+class Adapter(SparkMTAdapter):
     """The adapter on tables in memory; relations are only renamed in `did`."""
 
     def __init__(self, tables) -> None:
         self.tables = tables
-        self.connections = self
+        self.connections = SimpleNamespace(materialize=self.carry_out)
         self.did: list[str] = []
 
     @contextmanager
@@ -203,13 +210,9 @@ class Adapter:
             self.did.append("wait")
         yield self.tables
 
-    def execute(self, sql):
-        self.did.append(sql)
-        self.tables.execute(sql)
-
-    def materialize(self, statement, how):
-        self.did.append(statement)
-        return response_of(how.carry_out(self.tables, statement).outcome)
+    def carry_out(self, statement, **how):
+        self.did.append(statement.text)
+        return response_of(self.tables.materialize(statement, **how))
 
     def drop_relation(self, relation):
         self.did.append(f"drop {relation.identifier}")
@@ -220,7 +223,7 @@ class Adapter:
 
 def run(adapter, decision, settings=SETTINGS, **parts):
     query = parts.get("query", SUMS)
-    return run_decision(adapter, decision, statement(decision, **parts), settings, query)
+    return adapter.materialize(decision, statement(decision, **parts), settings, query)
 
 
 def test_a_swap_fills_the_staged_table_before_it_drops_what_is_there(tables):
@@ -229,9 +232,7 @@ def test_a_swap_fills_the_staged_table_before_it_drops_what_is_there(tables):
     response = run(adapter, decision)
     assert (str(response), response.rows) == ("CREATED", 2)
     dropped, created, *renamed = adapter.did
-    assert dropped == (
-        "drop materialized table if exists `spark_catalog`.`default`.`t__dbt_staged`"
-    )
+    assert dropped == "drop t__dbt_staged"
     assert created == statement(decision)
     assert renamed == [
         "drop t__dbt_backup",
@@ -305,3 +306,38 @@ def test_a_changed_configuration_is_left_or_ends_the_run(tables):
         run(adapter, decision, failing, clauses=FRESH)
     assert "was set to `fail` for `spark_catalog.default.t`" in str(caught.value)
     assert adapter.did == []
+
+
+@pytest.mark.parametrize("policy", ["apply", "continue"])
+@pytest.mark.parametrize("validates", [False, True])
+@pytest.mark.parametrize("clauses", ["", FRESH])
+def test_a_run_parses_its_statement_once(tables, monkeypatch, policy, validates, clauses):
+    adapter = Adapter(tables)
+    run(adapter, decide(MODEL, None, SETTINGS, full_refresh=False))
+    decision = decide(MODEL, OURS, SETTINGS, full_refresh=False, validates=validates)
+    parses = counted_parses(monkeypatch)
+    settings = replace(SETTINGS, on_configuration_change=policy)
+    run(adapter, decision, settings, clauses=clauses)
+    assert parses == [statement(decision, clauses=clauses)]
+
+
+def test_a_statement_that_is_not_valid_drops_no_staged_table(tables):
+    adapter = Adapter(tables)
+    decision = decide(MODEL, VIEW, SETTINGS, full_refresh=False)
+    with pytest.raises(StatementSyntaxError):
+        run(adapter, decision, clauses="FRESHNESS INTERVAL '1' DAY")
+    assert adapter.did == []
+
+
+def test_the_steps_of_a_swap_are_values():
+    decision = decide(MODEL, VIEW, SETTINGS, full_refresh=False)
+    backup = VIEW.with_suffix("__dbt_backup")
+    assert decision.steps_before == (Drop(decision.target),)
+    assert decision.steps_after == (
+        Drop(backup),
+        Rename(VIEW, backup),
+        Rename(decision.target, decision.relation),
+        Drop(backup),
+    )
+    altered = decide(MODEL, OURS, SETTINGS, full_refresh=False)
+    assert (altered.steps_before, altered.steps_after) == ((), ())

@@ -7,10 +7,9 @@ import pytest
 from dbt.adapters.spark_mt.adapter.plain_tables import (
     Placement,
     constraints_of,
-    finish,
     plan_write,
-    prepare,
 )
+from dbt.adapters.spark_mt.impl import SparkMTAdapter
 from dbt.adapters.spark_mt.relation import SparkMTRelation
 
 TABLE = SparkMTRelation.create(
@@ -44,7 +43,7 @@ def test_how_a_table_gets_its_name(existing, file_format, placement):
     assert write.written.identifier == ("t__dbt_staged" if is_staged else "t")
 
 
-class Adapter:
+class Adapter(SparkMTAdapter):
     """Records what is done; a query about a missing column is not valid."""
 
     def __init__(self) -> None:
@@ -86,8 +85,8 @@ class Adapter:
 )
 def test_what_is_done_before_and_after_the_write(existing, file_format, done):
     adapter, write = Adapter(), plan_write(TABLE, existing, file_format)
-    prepare(adapter, write, "select 1")
-    finish(adapter, write)
+    adapter.prepare_write(write, "select 1")
+    adapter.finish_write(write)
     assert adapter.did == done
 
 
@@ -95,7 +94,7 @@ def test_what_is_done_before_and_after_the_write(existing, file_format, done):
 def test_nothing_is_dropped_for_a_query_that_is_not_valid(existing, file_format):
     adapter = Adapter()
     with pytest.raises(ValueError, match="missing"):
-        prepare(adapter, plan_write(TABLE, existing, file_format), "select missing")
+        adapter.prepare_write(plan_write(TABLE, existing, file_format), "select missing")
     assert adapter.did == []
 
 

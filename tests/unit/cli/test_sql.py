@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from tests.support.parses import counted_parses
 from tests.unit.cli.shop import ORDERS
 
 
@@ -87,6 +88,15 @@ def test_a_plan_changes_nothing(run, shop):
     assert rows[-1]["step"] == "in total"
     assert rows[-1]["effect"] == "metadata only"
     assert shop.tables.stored("daily") == before
+
+
+@pytest.mark.usefixtures("shop")
+@pytest.mark.parametrize("command", ["sql", "plan"])
+def test_each_statement_is_parsed_once(run, monkeypatch, command):
+    statements = [f"CREATE MATERIALIZED TABLE t{n} AS {ORDERS}" for n in range(2)]
+    parses = counted_parses(monkeypatch)
+    assert run(command, "; ".join(statements)).exit_code == 0
+    assert parses == statements
 
 
 @pytest.mark.usefixtures("shop")

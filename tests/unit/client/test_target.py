@@ -14,6 +14,7 @@ from dbt.adapters.spark_mt.client.discovery import Discovered
 from dbt.adapters.spark_mt.client.target import automatic_target, server_url
 from dbt.adapters.spark_mt.connections import SparkMTCredentials, target_of
 from dbt.adapters.spark_mt.execution.context import LocalProcesses
+from dbt.adapters.spark_mt.execution.leases import LeaseCache
 from dbt.adapters.spark_mt.spark.launch import session
 from dbt.adapters.spark_mt.spark.launch.derby import MetastoreInUseError
 
@@ -196,7 +197,7 @@ def test_the_holder_of_the_metastore_is_named_with_the_reason(file, monkeypatch,
     monkeypatch.setattr(target, "_SILENCE_S", 0.0)
     credentials = SparkMTCredentials.from_dict({"schema": "dev", **profile})
     with pytest.raises(MetastoreInUseError) as raised:
-        connections._open_handle(credentials)
+        connections._open_handle(credentials, LeaseCache())
     assert raised.value.parameters["holder"] == "process 7 (java)"
     notified = " ".join(raised.value.violations)
     assert str(US) in notified

@@ -7,7 +7,14 @@ from dataclasses import replace
 import pytest
 
 from dbt.adapters.spark_mt.definition.job import Owner
-from dbt.adapters.spark_mt.execution.leases import CHECK_MS, Claim, Leadership, Managers, holds
+from dbt.adapters.spark_mt.execution.leases import (
+    CHECK_MS,
+    Claim,
+    Leadership,
+    LeaseCache,
+    Managers,
+    holds,
+)
 from tests.support.memory.leases import MemoryLeases
 from tests.support.memory.system_log import MemoryProcesses
 
@@ -172,12 +179,10 @@ def test_a_gone_process_holds_nothing(world):
 
 def test_connections_of_a_process_look_the_manager_up_once(world):
     world.first.tick()
-    looks, seen = [], {}
+    looks, cache = [], LeaseCache()
     newest = world.log.newest
     world.log.newest = lambda catalog: looks.append(catalog) or newest(catalog)
-    managers = [Managers(world.log, world.processes, lambda: world.now) for _ in range(3)]
-    for each in managers:
-        each.seen = seen
+    managers = [Managers(world.log, world.processes, lambda: world.now, cache) for _ in range(3)]
     assert {each.live("c").owner for each in managers} == {HERE}
     assert looks == ["c"]
     world.now += CHECK_MS

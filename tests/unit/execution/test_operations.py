@@ -24,11 +24,18 @@ from dbt.adapters.spark_mt.execution.results import (
     RelayedStatement,
 )
 from dbt.adapters.spark_mt.planning.explain import Verdict
+from dbt.adapters.spark_mt.resolution.durations import SESSION_TIME_ZONE
 from dbt.adapters.spark_mt.statements.nodes import Statement
+from dbt.adapters.spark_mt.statements.parser import ParsedStatement
 from tests.behaviour.memory import MemoryTables
-from tests.behaviour.suite import SUMS, prepare
+from tests.behaviour.suite import DAILY, DAY_1, DAY_2, SUMS, create, prepare
+from tests.support.parses import counted_parses
 
 STATEMENT = f"CREATE OR ALTER MATERIALIZED TABLE t REFRESH_MODE = FULL AS {SUMS}"
+DAY_BY_DAY = (
+    "PARTITIONED BY (day) WITH ('partition.fields.day.date-formatter' = 'yyyy-MM-dd') "
+    "FRESHNESS = INTERVAL '1' DAY"
+)
 CHANGED = STATEMENT.replace("REFRESH_MODE", "FRESHNESS = INTERVAL '2' HOUR REFRESH_MODE")
 
 
@@ -81,6 +88,93 @@ def test_an_unchanged_table_is_examined_once(tables):
     assert (outcome.action, outcome.refresh.status) == (Action.UNCHANGED, RefreshResult.UP_TO_DATE)
     assert store.counted_call.count("find") == 1
     assert stored.counted_call == []
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda o: o.materialize(STATEMENT),
+        lambda o: o.execute(STATEMENT),
+        lambda o: o.plan(STATEMENT),
+        lambda o: o.refresh("t"),
+        lambda o: o.refresh("t", scheduled_at=datetime(2026, 3, 2, tzinfo=timezone.utc)),
+        lambda o: o.refresh("t", scheduled_at=datetime(2026, 3, 2)),  # noqa: DTZ001 - in the table's zone
+        lambda o: o.execute("ALTER MATERIALIZED TABLE t REFRESH"),
+    ],
+)
+@pytest.mark.parametrize("moved", [False, True])
+def test_a_statement_or_refresh_loads_its_table_once(tables, act, moved):
+    operations(tables).materialize(STATEMENT)
+    if moved:
+        sell(tables)
+    store = Counting(tables.environment.store)
+    act(operations(tables, store=store))
+    assert store.counted_call.count("find") == 1
+
+
+def test_a_scheduled_refresh_of_partitions_loads_its_table_once(tables):
+    create(tables, DAILY, DAY_BY_DAY)
+    tables.append("orders", [(1, DAY_1, 1), (1, DAY_2, 1)])
+    store = Counting(tables.environment.store)
+    due = datetime.fromisoformat(f"{DAY_2} 00:00")
+    done = operations(tables, store=store).refresh("t", scheduled_at=due)
+    assert done.partitions == (f"day='{DAY_1}'",)
+    assert store.counted_call.count("find") == 1
+
+
+def test_a_scheduled_time_without_a_zone_is_in_the_zone_of_the_table(tables):
+    """The second run is skipped by what the first one found: it has the same scheduled time."""
+    tables.memory.context = replace(
+        tables.memory.context, confs=((SESSION_TIME_ZONE, "America/New_York"),)
+    )
+    ours, recorded = operations(tables), tables.memory.log
+    ours.materialize(STATEMENT)
+    for _ in range(2):
+        ours.refresh("t", scheduled_at=datetime(2026, 3, 2))  # noqa: DTZ001 - in the table's zone
+    midnight = datetime(2026, 3, 2, 5, tzinfo=timezone.utc)
+    runs = [job for job in recorded.jobs("spark_catalog", 0) if job.scheduled_at_ms is not None]
+    assert [job.scheduled_at_ms for job in runs] == [int(midnight.timestamp() * 1000)] * 2
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda o, text: o.execute(text),
+        lambda o, text: o.materialize(text),
+        lambda o, text: o.materialize(text, adopt=AdoptionTerms()),
+        lambda o, text: o.plan(text),
+        lambda o, text: o.plan(text, adopt=AdoptionTerms()),
+        lambda o, text: o.explain(text),
+        lambda o, text: o.validate(text),
+        lambda o, text: o.validate(text, adopt=AdoptionTerms()),
+        lambda o, text: o.keep_configuration(text),
+        lambda o, text: o.adopt(text),
+    ],
+)
+def test_a_statement_is_parsed_once(tables, monkeypatch, act):
+    operations(tables).materialize(STATEMENT)
+    parses = counted_parses(monkeypatch)
+    act(operations(tables), CHANGED)
+    assert parses == [CHANGED]
+
+
+def test_a_parsed_statement_is_not_parsed_again(tables, monkeypatch):
+    parsed = ParsedStatement.of(STATEMENT)
+    parses = counted_parses(monkeypatch)
+    ours = operations(tables)
+    ours.validate(parsed)
+    ours.plan(parsed)
+    ours.materialize(parsed)
+    ours.materialize(ours.keep_configuration(ParsedStatement.of(CHANGED)).parsed)
+    ours.execute(parsed)
+    assert parses == [CHANGED]
+
+
+def test_a_statement_is_parsed_once_in_each_process(tables, monkeypatch):
+    driver = Driver(operations(tables))
+    parses = counted_parses(monkeypatch)
+    operations(tables, driver).materialize(STATEMENT)
+    assert parses == [STATEMENT, STATEMENT]
 
 
 def test_sources_that_moved_are_read_by_the_same_call(tables):
@@ -175,7 +269,7 @@ class Driver:
 
     def __call__(self, statement):
         self.sent.append(statement)
-        return executed(statement, self.operations)
+        return executed(ParsedStatement.of(statement.text), statement, self.operations)
 
     def names(self, schema, catalog):
         return frozenset({f"{catalog}.{schema}"})

@@ -25,7 +25,8 @@ from dbt.adapters.spark_mt.manager.runs import (
 from dbt.adapters.spark_mt.manager.views import NotExecutableError, RefreshRequest, StatementRequest
 from dbt.adapters.spark_mt.resolution.options import InvalidRunOptionsError
 from dbt.adapters.spark_mt.statements.nodes import PartitionValue
-from tests.behaviour.hosting import EVENTS, FIRST
+from tests.behaviour.hosting import EVENTS, FIRST, ROWS
+from tests.support.parses import counted_parses
 from tests.unit.manager.test_runs_scheduled import PARTITIONED
 from tests.unit.manager.world import CATALOG, DAILY, HOURLY, LIVE, world
 
@@ -371,6 +372,19 @@ def test_a_statement_is_carried_out_in_the_manager(life, manager):
     request = StatementRequest(statement, "r1")
     assert manager.manager.execute(request).outcome.status == "SUSPENDED"
     assert life.status("t") == "SUSPENDED"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        RelayedStatement("ALTER MATERIALIZED TABLE t SUSPEND"),
+        RelayedStatement(f"CREATE OR ALTER MATERIALIZED TABLE t {HOURLY} AS {ROWS}", "auto"),
+    ],
+)
+def test_a_manager_parses_a_statement_once(manager, monkeypatch, statement):
+    parses = counted_parses(monkeypatch)
+    manager.manager.execute(StatementRequest(statement, "r1"))
+    assert parses == [statement.text]
 
 
 @pytest.mark.parametrize(

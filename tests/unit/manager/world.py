@@ -261,7 +261,9 @@ class Process:
             place=Place(self.owner, "0.1", "4.2.0", "local[2]", "app-1"),
             environment=self.ports,
             operations=lambda: TableOperations(self.ports()),
-            carry_out=lambda request: executed(request.statement, TableOperations(self.ports())),
+            carry_out=lambda request, parsed: executed(
+                parsed, request.statement, TableOperations(self.ports())
+            ),
             columns=lambda *_: (),
             interrupt=lambda _: None,
             log=self.log,

@@ -16,7 +16,7 @@ from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.definition.modes import RefreshStatus
 from dbt.adapters.spark_mt.execution import results
 from dbt.adapters.spark_mt.execution.errors import NotMaterializedError
-from dbt.adapters.spark_mt.handle import STAGED, Materialize, logger, unstaged
+from dbt.adapters.spark_mt.handle import STAGED, unstaged
 from dbt.adapters.spark_mt.planning.explain import PlanSummary, Verdict
 from dbt.adapters.spark_mt.resolution.validation import SelfReferenceError
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.adapter.config import ModelSettings
     from dbt.adapters.spark_mt.api import MaterializedTables
     from dbt.adapters.spark_mt.relation import SparkMTRelation
+    from dbt.adapters.spark_mt.statements.parser import ParsedStatement
 
 
 BACKUP = "__dbt_backup"
@@ -108,6 +109,39 @@ def _key_item(columns: Sequence[str]) -> tuple[str, ...]:
     return (f"PRIMARY KEY ({listed}) NOT ENFORCED",) if listed else ()
 
 
+@dataclass(frozen=True, slots=True)
+class RelationStep:
+    """What the adapter does to a relation before or after a statement."""
+
+    relation: SparkMTRelation
+
+
+class Drop(RelationStep):
+    """Drop the relation, if it is there."""
+
+
+class Release(RelationStep):
+    """Make a plain table of the materialized one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rename(RelationStep):
+    """Rename the relation."""
+
+    to: SparkMTRelation
+
+
+def swap(
+    existing: SparkMTRelation, staged: SparkMTRelation, relation: SparkMTRelation
+) -> tuple[RelationStep, ...]:
+    """The steps that give a staged relation the name of an existing one, which they drop.
+
+    The staged relation has its rows before them. A failure leaves the existing one there.
+    """
+    backup = existing.with_suffix(BACKUP)
+    return Drop(backup), Rename(existing, backup), Rename(staged, relation), Drop(backup)
+
+
 class Method(Enum):
     """How a run brings a relation in line with its model."""
 
@@ -155,6 +189,18 @@ class Decision:
         if self.validates and (self.existing is None or self.existing.is_view):
             return self.relation.as_view()
         return None
+
+    @property
+    def steps_before(self) -> tuple[RelationStep, ...]:
+        """What is done to relations before the statement."""
+        return (Drop(self.target),) if self.method is Method.SWAP else ()
+
+    @property
+    def steps_after(self) -> tuple[RelationStep, ...]:
+        """What is done to relations when the target has its rows."""
+        if self.method is not Method.SWAP or self.existing is None:
+            return ()
+        return swap(self.existing, self.target, self.relation)
 
     @property
     def result(self) -> SparkMTRelation:
@@ -213,7 +259,10 @@ class ConfigurationChangedError(MaterializedTableError):
 
 
 def settled(
-    tables: MaterializedTables, decision: Decision, statement: str, settings: ModelSettings
+    tables: MaterializedTables,
+    decision: Decision,
+    statement: ParsedStatement,
+    settings: ModelSettings,
 ) -> results.KeptConfiguration:
     """Apply `on_configuration_change`, which governs everything but the query.
 
@@ -243,7 +292,7 @@ def check_swap(tables: MaterializedTables, decision: Decision, query: str) -> No
 def plan_decision(
     tables: MaterializedTables,
     decision: Decision,
-    statement: str,
+    statement: ParsedStatement,
     settings: ModelSettings,
     query: str,
 ) -> tuple[PlanSummary, tuple[str, ...]]:
@@ -256,7 +305,7 @@ def plan_decision(
     """
     check_swap(tables, decision, query)
     kept = settled(tables, decision, statement, settings)
-    summary = tables.plan(kept.statement, adopt=decision.adopt)
+    summary = tables.plan(kept.parsed, adopt=decision.adopt)
     if decision.method is Method.SWAP and decision.existing is not None:
         summary = _unstaged(summary)
         if summary.verdict is not Verdict.REFUSED:
@@ -278,64 +327,20 @@ def _unstaged(summary: PlanSummary) -> PlanSummary:
     return replace(summary, table=unstaged(summary.table), **texts)
 
 
-def run_decision(
-    adapter: Any,  # noqa: ANN401 - ours; importing its class here would be a cycle
-    decision: Decision,
-    statement: str,
-    settings: ModelSettings,
-    query: str,
+def completed(
+    response: MaterializedTableResponse, decision: Decision, kept: results.KeptConfiguration
 ) -> MaterializedTableResponse:
-    """Carry a decision out: see `SparkMTAdapter.materialize`."""
-    relation = decision.relation
-    with adapter.working(statement) as tables:
-        check_swap(tables, decision, query)
-        if decision.validates:
-            return validated(tables.validate(statement, adopt=decision.adopt))
-        try:
-            kept = settled(tables, decision, statement, settings)
-        except ConfigurationChangedError as error:
-            from dbt.exceptions import FailFastError  # noqa: PLC0415 - dbt-core is slow to load
-
-            raise FailFastError(str(error)) from error
-
+    """The response to a statement that was carried out for a decision, with all its warnings."""
+    warnings = response.warnings
     if decision.method is Method.SWAP:
-        adapter.execute(f"drop materialized table if exists {name_of(decision.target).sql}")
-    elif decision.existing is not None and decision.method is not Method.ALTER:
-        logger.debug(f"Applying {decision.method.value.upper()} to: {relation}")
-    how = Materialize(settings.refresh_on_run, decision.adopt)
-    response: MaterializedTableResponse = adapter.connections.materialize(kept.statement, how)
-    if response.action == results.Action.ALTERED.value:
-        logger.debug(f"Applying ALTER to: {relation}")
-    if decision.method is Method.SWAP and decision.existing is not None:
-        swap(adapter, decision.existing, decision.target, relation)
-        response.warnings = [unstaged(warning) for warning in response.warnings]
-    if not response.is_settled:
-        with adapter.working(f"waiting for {relation}") as tables:
-            tables.wait_for(name_of(relation).sql, settings.wait.until, settings.wait.at_most_s)
+        warnings = [unstaged(warning) for warning in warnings]
     if kept.left:
-        response.warnings.insert(
-            0,
+        left = (
             "Configuration changes were identified and `on_configuration_change` was set to "
-            f"`continue` for `{relation}`: {'; '.join(kept.left)}",
+            f"`continue` for `{decision.relation}`: {'; '.join(kept.left)}"
         )
-    return response
-
-
-def swap(
-    adapter: Any,  # noqa: ANN401 - as above
-    existing: SparkMTRelation,
-    staged: SparkMTRelation,
-    relation: SparkMTRelation,
-) -> None:
-    """Give a staged relation the name of an existing one, which is dropped at the end.
-
-    The staged relation has its rows by then. A failure before leaves the existing one there.
-    """
-    backup = existing.with_suffix(BACKUP)
-    adapter.drop_relation(backup)
-    adapter.rename_relation(existing, backup)
-    adapter.rename_relation(staged, relation)
-    adapter.drop_relation(backup)
+        warnings = [left, *warnings]
+    return replace(response, warnings=warnings)
 
 
 def name_of(relation: BaseRelation) -> TableName:
@@ -373,6 +378,11 @@ class MaterializedTableResponse(AdapterResponse):
     positions_to: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     status: str = ""
+
+    @property
+    def is_altered(self) -> bool:
+        """Whether the definition of an existing table was changed."""
+        return self.action == results.Action.ALTERED.value
 
     @property
     def is_settled(self) -> bool:

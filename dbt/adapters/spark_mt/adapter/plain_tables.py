@@ -12,7 +12,7 @@ from enum import Enum
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from dbt.adapters.spark_mt.adapter.materialization import swap
+from dbt.adapters.spark_mt.adapter.materialization import Drop, Release, swap
 from dbt.adapters.spark_mt.definition.columns import quote, quote_text
 from dbt.adapters.spark_mt.handle import STAGED
 from dbt.adapters.spark_mt.spark.formats.installed import FORMATS
@@ -20,6 +20,7 @@ from dbt.adapters.spark_mt.spark.formats.installed import FORMATS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from dbt.adapters.spark_mt.adapter.materialization import RelationStep
     from dbt.adapters.spark_mt.relation import SparkMTRelation
 
 
@@ -56,6 +57,29 @@ class TableWrite:
         is_staged = self.placement is Placement.STAGE
         return self.relation.with_suffix(STAGED) if is_staged else self.relation
 
+    @property
+    def steps_before(self) -> tuple[RelationStep, ...]:
+        """What is done to relations before the table is written."""
+        if self.placement is Placement.STAGE:
+            return (Drop(self.written),)
+        if self.existing is None or self.placement is Placement.REPLACE:
+            return ()
+        is_released = self.placement is Placement.RELEASE
+        return (Release(self.existing) if is_released else Drop(self.existing),)
+
+    @property
+    def needs_valid_query(self) -> bool:
+        """Whether the steps before take an existing relation, so that the query must be valid."""
+        is_staged = self.placement is Placement.STAGE
+        return bool(self.steps_before) and not is_staged
+
+    @property
+    def steps_after(self) -> tuple[RelationStep, ...]:
+        """What is done to relations when the table is written."""
+        if self.placement is not Placement.STAGE or self.existing is None:
+            return ()
+        return swap(self.existing, self.written, self.relation)
+
 
 def plan_write(
     relation: SparkMTRelation, existing: SparkMTRelation | None, file_format: str | None
@@ -81,27 +105,6 @@ def _over(existing: SparkMTRelation) -> Placement:
     if existing.is_materialized_table:
         return Placement.RELEASE
     return Placement.REPLACE if existing.is_delta else Placement.STAGE
-
-
-def prepare(adapter: Any, write: TableWrite, query: str) -> None:  # noqa: ANN401 - importing its class here would be a cycle
-    """Do what has to be done before the table is written.
-
-    The query is analysed before something is dropped or released for it.
-    """
-    if write.placement is Placement.STAGE:
-        adapter.drop_relation(write.written)
-    elif write.existing is not None and write.placement is not Placement.REPLACE:
-        adapter.query_columns(query)
-        if write.placement is Placement.RELEASE:
-            adapter.release_materialized_table(write.existing)
-        else:
-            adapter.drop_relation(write.existing)
-
-
-def finish(adapter: Any, write: TableWrite) -> None:  # noqa: ANN401 - as above
-    """Give the written table its name."""
-    if write.placement is Placement.STAGE and write.existing is not None:
-        swap(adapter, write.existing, write.written, write.relation)
 
 
 @dataclass(frozen=True, slots=True)

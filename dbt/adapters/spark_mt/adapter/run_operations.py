@@ -27,6 +27,7 @@ from dbt.adapters.spark_mt.execution.errors import AlreadyResumedError, AlreadyS
 from dbt.adapters.spark_mt.execution.results import StatementOutcome
 from dbt.adapters.spark_mt.planning.explain import PlanSummary, Verdict, refused
 from dbt.adapters.spark_mt.query.analyzer import QueryError
+from dbt.adapters.spark_mt.statements.parser import ParsedStatement
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -301,7 +302,10 @@ def _plan(
         rendered = _rendered(
             adapter, manifest, model.unique_id, existing, full_refresh=full_refresh
         )
-        summary, notes = plan_decision(tables, *rendered)
+        decision, statement, settings, query = rendered
+        summary, notes = plan_decision(
+            tables, decision, ParsedStatement.of(statement), settings, query
+        )
     except MaterializedTableError as error:
         summary = refused(str(model.relation), error)
     except DbtRuntimeError as error:

@@ -108,12 +108,14 @@ def plan(text: TextChoice, spark: SparkChoice, manager: ManagerChoice, as_json: 
         return
     from dbt.adapters.spark_mt.cli.session import open_session, rows_of  # noqa: PLC0415 - late
     from dbt.adapters.spark_mt.execution.alter import plannable  # noqa: PLC0415 - late
+    from dbt.adapters.spark_mt.statements.parser import ParsedStatement  # noqa: PLC0415 - late
 
-    for statement in statements:
-        plannable(statement)  # an error is raised before Spark starts
+    parsed = [ParsedStatement.of(statement) for statement in statements]
+    for each in parsed:
+        plannable(each)  # an error is raised before Spark starts
     with open_session(options.place_of(spark)) as session:
-        for statement in statements:
-            _print(rows_of(session.tables.explain(statement)), as_json=as_json)
+        for each in parsed:
+            _print(rows_of(session.tables.explain(each)), as_json=as_json)
 
 
 def _print_plans(answers: list[Json], *, as_json: bool) -> None:

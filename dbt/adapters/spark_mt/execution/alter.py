@@ -25,7 +25,7 @@ from dbt.adapters.spark_mt.resolution import time_zones
 from dbt.adapters.spark_mt.resolution.options import check_run_options, run_option_problems
 from dbt.adapters.spark_mt.resolution.resolver import StatementContext
 from dbt.adapters.spark_mt.statements import nodes
-from dbt.adapters.spark_mt.statements.parser import parse_statement
+from dbt.adapters.spark_mt.statements.parser import ParsedStatement
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -161,17 +161,17 @@ class Alterations:
         return create.carry_out(self._env, planned, table)
 
 
-def plannable(statement: str) -> nodes.CreateTable | Alteration:
-    """Parse a statement that can be planned; a leading EXPLAIN makes no difference.
+def plannable(statement: str | ParsedStatement) -> nodes.CreateTable | Alteration:
+    """Return a statement that can be planned; a leading EXPLAIN makes no difference.
 
     Raises:
         StatementSyntaxError: It does not follow the grammar.
         NotPlannableError: It is another statement.
     """
-    parsed = parse_statement(statement)
-    inner = parsed.statement if isinstance(parsed, nodes.Explain) else parsed
+    parsed = ParsedStatement.of(statement)
+    inner = parsed.node.statement if isinstance(parsed.node, nodes.Explain) else parsed.node
     if not isinstance(inner, nodes.PLANNED):
-        raise errors.NotPlannableError(statement=statement.strip().partition("\n")[0][:80])
+        raise errors.NotPlannableError(statement=parsed.text.strip().partition("\n")[0][:80])
     return inner
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol
 
 from dbt.adapters.spark_mt.definition.job import SILENCE_MS, Lease
 
@@ -163,30 +163,48 @@ class Leadership:
 
 CHECK_MS = 10_000
 """How long a lease that was read is used; a takeover may be noticed that much later."""
-SeenLeases: TypeAlias = "dict[str, tuple[int, Lease | None]]"
-"""By catalog, when its lease was read, in milliseconds since the epoch, and the lease."""
-NO_MANAGER: Final = (sys.maxsize, None)
-"""Of a catalog that no manager can keep fresh while this process runs: its lease is not read."""
+
+
+class LeaseCache:
+    """Leases as they were last read; the sessions of a process may share one."""
+
+    def __init__(self) -> None:
+        self._read: dict[str, tuple[int, Lease | None]] = {}
+
+    def exclude(self, catalog: str) -> None:
+        """Record that no manager can keep a catalog fresh while this process runs."""
+        self._read[catalog] = (sys.maxsize, None)
+
+    def lease(self, catalog: str, now_ms: int, read: Callable[[str], Lease | None]) -> Lease | None:
+        """Return the lease of a catalog; `read` it again after `CHECK_MS`."""
+        read_ms, lease = self._read.get(catalog, (0, None))
+        if now_ms - read_ms >= CHECK_MS:
+            lease = read(catalog)
+            self._read[catalog] = (now_ms, lease)
+        return lease
 
 
 class Managers:
     """Lookup of a catalog's manager, at most every ten seconds; arguments as for `Leadership`.
 
-    Attributes:
-        seen: What was looked up; several of one process may share it.
+    Args:
+        cache: What was read of leases; by default one of its own.
     """
 
-    def __init__(self, leases: LeaseLog, processes: Processes, now_ms: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        leases: LeaseLog,
+        processes: Processes,
+        now_ms: Callable[[], int],
+        cache: LeaseCache | None = None,
+    ) -> None:
         self._leases = leases
         self._processes = processes
         self._now_ms = now_ms
-        self.seen: SeenLeases = {}
+        self._cache = LeaseCache() if cache is None else cache
 
     def live(self, catalog: str) -> Lease | None:
         """Return the lease of the manager that keeps a catalog fresh; None without one."""
         now = self._now_ms()
-        seen_ms, lease = self.seen.get(catalog, (0, None))
-        if now - seen_ms >= CHECK_MS:
-            lease = self._leases.newest(catalog)
-            self.seen[catalog] = (now, lease)
+        lease = self._cache.lease(catalog, now, self._leases.newest)
         return lease if holds(lease, self._processes, now) else None

@@ -29,7 +29,7 @@ from dbt.adapters.spark_mt.planning.explain import PlanSummary, explained, refus
 from dbt.adapters.spark_mt.planning.steps import SCHEDULED
 from dbt.adapters.spark_mt.resolution.row_lineage import row_shape
 from dbt.adapters.spark_mt.statements import nodes
-from dbt.adapters.spark_mt.statements.parser import parse_name, parse_statement
+from dbt.adapters.spark_mt.statements.parser import ParsedStatement, parse_name
 from dbt.adapters.spark_mt.statements.renderer import render
 
 if TYPE_CHECKING:
@@ -169,8 +169,11 @@ class TableOperations:
         self.environment = environment
         self._relay = relay
 
-    def execute(self, statement: str) -> results.StatementResult | None:
+    def execute(self, statement: str | ParsedStatement) -> results.StatementResult | None:
         """Carry out a statement about materialized tables.
+
+        Args:
+            statement: A text of any SQL, or a parsed one.
 
         Returns:
             Its rows and outcome; None for any other SQL, which is not executed.
@@ -179,12 +182,12 @@ class TableOperations:
             MaterializedTableError: The statement is not valid or failed; `condition`, `parameters`
                 and `violations` have the reasons.
         """
-        parsed = parse_statement(statement)
-        return None if parsed is None else self._carried_out(parsed, statement)
+        parsed = ParsedStatement.of(statement)
+        return None if parsed.node is None else self._carried_out(parsed.node, parsed.text)
 
     def materialize(
         self,
-        statement: str,
+        statement: str | ParsedStatement,
         *,
         adopt: results.AdoptionTerms | None = None,
         refresh: RefreshPolicy = "auto",
@@ -204,12 +207,13 @@ class TableOperations:
         Raises:
             MaterializedTableError: The statement is not valid or failed.
         """
-        create = created(statement, *((_CREATE_OR_ALTER,) if adopt else ()))
+        parsed = ParsedStatement.of(statement)
+        create = created(parsed, *((_CREATE_OR_ALTER,) if adopt else ()))
         if self._relay is not None:
-            sent = results.RelayedStatement(statement, refresh, adopt)
+            sent = results.RelayedStatement(parsed.text, refresh, adopt)
             relayed = self._relay(sent).outcome
             if relayed is None:
-                raise TypeError(statement)
+                raise TypeError(parsed.text)
             return relayed
         environment = self._current()
         name = environment.store.full_name(create.name)
@@ -228,7 +232,9 @@ class TableOperations:
             done = Refreshes(environment).carry_out(name, requested, analyzed_table)
         return replace(outcome, refresh=done)
 
-    def plan(self, statement: str, *, adopt: results.AdoptionTerms | None = None) -> PlanSummary:
+    def plan(
+        self, statement: str | ParsedStatement, *, adopt: results.AdoptionTerms | None = None
+    ) -> PlanSummary:
         """Summarize the plan of a CREATE, or of an ALTER of the definition; change nothing.
 
         Args:
@@ -241,12 +247,13 @@ class TableOperations:
         Raises:
             NotPlannableError: It is another statement.
         """
-        inner = alter.plannable(statement)
+        parsed = ParsedStatement.of(statement)
+        inner = alter.plannable(parsed)
         name = self.environment.store.full_name(inner.name)
         try:
             with about(name), no_unexpected(self.environment):
                 if adopt is not None:
-                    create = created(statement, _CREATE_OR_ALTER)
+                    create = created(parsed, _CREATE_OR_ALTER)
                     planned, _ = self._adoptions().plan(create, adopt)
                 else:
                     planned, _ = alter.planned_by(inner, self._current())
@@ -254,7 +261,7 @@ class TableOperations:
             return refused(str(name), error)
         return summarize(planned)
 
-    def explain(self, statement: str) -> results.StatementResult:
+    def explain(self, statement: str | ParsedStatement) -> results.StatementResult:
         """Return the rows of EXPLAIN for a CREATE, or an ALTER of the definition.
 
         Raises:
@@ -266,7 +273,7 @@ class TableOperations:
             return _explained(alter.planned_by(inner, environment)[0])
 
     def validate(
-        self, statement: str, *, adopt: results.AdoptionTerms | None = None
+        self, statement: str | ParsedStatement, *, adopt: results.AdoptionTerms | None = None
     ) -> results.StatementOutcome:
         """Check a CREATE statement completely, and change nothing.
 
@@ -290,20 +297,22 @@ class TableOperations:
             warnings=planned.warnings,
         )
 
-    def keep_configuration(self, statement: str) -> results.KeptConfiguration:
+    def keep_configuration(self, statement: str | ParsedStatement) -> results.KeptConfiguration:
         """Return CREATE OR ALTER with every clause but the query as the table has it."""
-        create = created(statement)
+        parsed = ParsedStatement.of(statement)
+        create = created(parsed)
         environment = self._current()
         name = environment.store.full_name(create.name)
         found = environment.store.find(name)
         if not isinstance(found, StoredTable) or create.form is not _CREATE_OR_ALTER:
-            return results.KeptConfiguration(statement)
+            return results.KeptConfiguration(parsed)
         wanted = environment.resolve(name, create.declared, found.definition)
         left = configuration_changes(diff(found.definition.resolved, wanted.definition))
         if not left:
-            return results.KeptConfiguration(statement)
+            return results.KeptConfiguration(parsed)
         kept = keep_configuration(create, found.definition)
-        return results.KeptConfiguration(render(kept), tuple(change.describe() for change in left))
+        sentences = tuple(change.describe() for change in left)
+        return results.KeptConfiguration(ParsedStatement(render(kept), kept), sentences)
 
     def refresh(
         self, name: str, *, scheduled_at: datetime | None = None, force: bool = False
@@ -357,7 +366,11 @@ class TableOperations:
         return self._changed(nodes.Resume(parse_name(name), options))
 
     def adopt(
-        self, statement: str, *, as_of: datetime | None = None, if_equal: bool = False
+        self,
+        statement: str | ParsedStatement,
+        *,
+        as_of: datetime | None = None,
+        if_equal: bool = False,
     ) -> results.StatementOutcome:
         """Carry out CREATE OR ALTER, and adopt a plain table of the name.
 
@@ -459,25 +472,26 @@ class TableOperations:
 
 
 def executed(
-    statement: results.RelayedStatement, operations: TableOperations
+    parsed: ParsedStatement, sent: results.RelayedStatement, operations: TableOperations
 ) -> results.StatementResult:
     """Execute a statement that another process sent.
+
+    Args:
+        parsed: The statement, parsed in this process.
+        sent: The statement as it was sent.
+        operations: Operations in the session of the sender.
 
     Raises:
         MaterializedTableError: As `execute` and `materialize`.
         TypeError: It is no statement about materialized tables.
     """
-    if statement.refresh is None:
-        result = operations.execute(statement.text)
+    if sent.refresh is None:
+        result = operations.execute(parsed)
     else:
-        outcome = operations.materialize(
-            statement.text,
-            adopt=statement.adopt,
-            refresh=statement.refresh,
-        )
+        outcome = operations.materialize(parsed, adopt=sent.adopt, refresh=sent.refresh)
         result = results.StatementResult((), (), outcome)
     if result is None:
-        raise TypeError(statement)
+        raise TypeError(sent)
     return result
 
 
@@ -524,14 +538,15 @@ def _explained(plan: Plan) -> results.StatementResult:
     return results.StatementResult(_EXPLAIN, explained(plan))
 
 
-def created(statement: str, *forms: nodes.CreateForm) -> nodes.CreateTable:
-    """Parse CREATE MATERIALIZED TABLE in one of the expected forms, or without any in every form.
+def created(statement: str | ParsedStatement, *forms: nodes.CreateForm) -> nodes.CreateTable:
+    """Return CREATE MATERIALIZED TABLE in one of the expected forms, or without any in every form.
 
     Raises:
         OtherStatementError: It is another statement.
     """
-    parsed = parse_statement(statement)
-    if not isinstance(parsed, nodes.CreateTable) or (forms and parsed.form not in forms):
+    parsed = ParsedStatement.of(statement)
+    create = parsed.node
+    if not isinstance(create, nodes.CreateTable) or (forms and create.form not in forms):
         expected = " or ".join(form.value for form in forms) or "CREATE"
-        raise errors.OtherStatementError(expected=expected, statement=statement.strip()[:80])
-    return parsed
+        raise errors.OtherStatementError(expected=expected, statement=parsed.text.strip()[:80])
+    return create

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from dbt.adapters.spark_mt.definition.columns import Column, Pairs, TableName
+    from dbt.adapters.spark_mt.statements.parser import ParsedStatement
 
     Document = dict[str, Any]
 
@@ -229,12 +230,17 @@ class KeptConfiguration:
     """A statement with every clause but the query as it is stored.
 
     Args:
-        statement: The statement's text.
+        parsed: The statement.
         left: The changes that it leaves out, one sentence each.
     """
 
-    statement: str
+    parsed: ParsedStatement
     left: tuple[str, ...] = ()
+
+    @property
+    def statement(self) -> str:
+        """The statement's text."""
+        return self.parsed.text
 
 
 class Relay(Protocol):

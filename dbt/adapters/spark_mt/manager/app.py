@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.manager.views import StatementRequest
     from dbt.adapters.spark_mt.resolution.settings import Settings
     from dbt.adapters.spark_mt.spark.session.private_session import PrivateSessions
+    from dbt.adapters.spark_mt.statements.parser import ParsedStatement
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +229,7 @@ class _Assembly:
         made = SparkEnvironment(self._spark, clock=self._clock, known=self._known)
         return self._logged(made.value)
 
-    def _carry_out(self, request: StatementRequest) -> StatementResult:
+    def _carry_out(self, request: StatementRequest, parsed: ParsedStatement) -> StatementResult:
         session = self._session_of(request)
         made = SparkEnvironment(
             session,
@@ -248,7 +249,7 @@ class _Assembly:
                 managers=self._own.value.managers,  # which read the lease when it is written
                 handlers=self._handler_of,
             )
-            return executed(request.statement, TableOperations(environment))
+            return executed(parsed, request.statement, TableOperations(environment))
         except Exception as error:
             if not is_spark_error(error):
                 raise

@@ -22,7 +22,7 @@ from dbt.adapters.spark_mt.manager.runs import RefreshNotAcceptedError
 from dbt.adapters.spark_mt.manager.table_views import Observed, table_view
 from dbt.adapters.spark_mt.planning.steps import plan_registration
 from dbt.adapters.spark_mt.statements.nodes import RELAYED, CreateForm, CreateTable
-from dbt.adapters.spark_mt.statements.parser import parse_name, parse_statement
+from dbt.adapters.spark_mt.statements.parser import ParsedStatement, parse_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,8 +78,8 @@ class Parts:
     environment: Callable[[], Environment]
     operations: Callable[[], TableOperations]
     """Makes operations on ports of their own."""
-    carry_out: Callable[[StatementRequest], StatementResult]
-    """Carries out a statement in the session of its request."""
+    carry_out: Callable[[StatementRequest, ParsedStatement], StatementResult]
+    """Carries out the parsed statement of a request in the session of the request."""
     columns: Callable[[str, str], tuple[Column, ...]]
     """Returns the columns that a query has in a session of Spark Connect."""
     interrupt: Callable[[str], None]
@@ -220,10 +220,9 @@ class Manager:
 
     def execute(self, request: StatementRequest) -> StatementResult:
         """Carry out a statement that makes, changes or refreshes a table; returns at its end."""
-        if not _is_executable(request.statement):
-            raise views.NotExecutableError(statement=request.statement.text[:_SHOWN])
+        parsed = _executable(request.statement)
         self._parts.loop.await_first_tick()  # settings of the manager hold once it has the lease
-        result = self._parts.carry_out(request)
+        result = self._parts.carry_out(request, parsed)
         self.wake()
         return result
 
@@ -333,13 +332,23 @@ class Manager:
         )
 
 
-def _is_executable(statement: RelayedStatement) -> bool:
-    parsed = parse_statement(statement.text)
-    if statement.refresh is None:
-        return isinstance(parsed, RELAYED)
-    if not isinstance(parsed, CreateTable):
-        return False
-    return statement.adopt is None or parsed.form is CreateForm.CREATE_OR_ALTER
+def _executable(sent: RelayedStatement) -> ParsedStatement:
+    """Parse a statement that was sent.
+
+    Raises:
+        NotExecutableError: It needs no manager.
+    """
+    parsed = ParsedStatement.of(sent.text)
+    node = parsed.node
+    if sent.refresh is None:
+        fits = isinstance(node, RELAYED)
+    else:
+        fits = isinstance(node, CreateTable) and (
+            sent.adopt is None or node.form is CreateForm.CREATE_OR_ALTER
+        )
+    if not fits:
+        raise views.NotExecutableError(statement=sent.text[:_SHOWN])
+    return parsed
 
 
 def _details(

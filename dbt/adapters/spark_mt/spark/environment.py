@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from dbt.adapters.spark_mt.definition.columns import Pairs, TableName
+    from dbt.adapters.spark_mt.execution.leases import LeaseCache
     from dbt.adapters.spark_mt.spark.catalog.table_details import SparkFormat, SparkTables
     from dbt.adapters.spark_mt.spark.registry.system_table import RunInBackground
 
@@ -84,6 +85,7 @@ class SparkEnvironment:
             for it.
         known: What is known of stored queries, where environments share it.
         reading: Reads the catalog, logs and system tables; by default a session for few rows.
+        lease_cache: What was read of managers' leases, where environments share it.
     """
 
     def __init__(
@@ -95,10 +97,10 @@ class SparkEnvironment:
         in_background: RunInBackground = system_table.at_once,
         known: KnownQueries | None = None,
         reading: SparkSession | None = None,
+        lease_cache: LeaseCache | None = None,
     ) -> None:
-        self._spark = spark
+        self._spark, self.sessions = spark, private_session.PrivateSessions(spark)
         reading = self.reading = reading or _reading_session(spark)
-        self.sessions = private_session.PrivateSessions(spark)
         files = None if private_session.is_connect(spark) else DriverFiles(spark)
         tables = self.tables = installed_tables(reading, files)
         self.details = TableDetails(reading, tables)
@@ -139,7 +141,7 @@ class SparkEnvironment:
             execution_context=_execution_context(log, now_ms),
             observer=SparkTableObserver(spark, self.sessions, rows, tables, self.details),
             owner=owner,
-            managers=Managers(self.leases, context.LocalProcesses(), now_ms),
+            managers=Managers(self.leases, context.LocalProcesses(), now_ms, lease_cache),
             handlers=log.handler,
             quiet=QuietTables(store, sources, now_ms),
             storage=SparkStorage(tables, self.sessions, self.details, parts, now_ms),

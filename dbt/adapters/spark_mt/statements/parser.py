@@ -7,6 +7,7 @@ byte.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.definition.columns import Check, ColumnSpec, Constraint, PrimaryKey
@@ -336,6 +337,30 @@ def parse_statement(sql: str) -> Statement | None:
         StatementSyntaxError: It is ours and does not follow the grammar.
     """
     return parse(sql) if is_ours(sql) else None
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedStatement:
+    """A statement with its text, parsed once where it enters the process.
+
+    Args:
+        text: The text.
+        node: The statement about materialized tables; None for one of Spark.
+    """
+
+    text: str
+    node: Statement | None
+
+    @classmethod
+    def of(cls, statement: str | ParsedStatement) -> ParsedStatement:
+        """Parse a text; a statement that is parsed already stays as it is.
+
+        Raises:
+            StatementSyntaxError: It is about materialized tables and does not follow the grammar.
+        """
+        if isinstance(statement, ParsedStatement):
+            return statement
+        return cls(statement, parse_statement(statement))
 
 
 def is_ours(sql: str) -> bool:
