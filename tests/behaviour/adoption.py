@@ -62,7 +62,7 @@ def adopt(tables, query=SUMS, clauses="", runner=None, **more):
     """Adopt a table."""
     terms = AdoptionTerms(more.get("as_of"), more.get("if_equal", False))
     name = more.get("name", "t")
-    return adoptions(tables, runner).adopt(statement(query, clauses, name), terms)
+    return adoptions(tables, runner).adopt(statement(query, clauses, name), terms)[0]
 
 
 def release(tables, runner=None):

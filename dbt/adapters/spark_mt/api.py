@@ -27,7 +27,7 @@ from dbt.adapters.spark_mt.definition.positions import (
 )
 from dbt.adapters.spark_mt.definition.watermark import Watermark
 from dbt.adapters.spark_mt.execution import checks
-from dbt.adapters.spark_mt.execution.alter import Alterations, Derivation
+from dbt.adapters.spark_mt.execution.alter import Adoptions, Alterations, Derivation
 from dbt.adapters.spark_mt.execution.checks import Difference, Lag
 from dbt.adapters.spark_mt.execution.errors import (
     HostingOverConnectError,
@@ -209,7 +209,7 @@ class MaterializedTables(TableOperations):
         Raises:
             MaterializedTableError: There is no such table.
         """
-        return self._done(self._adoptions().release(parse_name(name)))
+        return self._done(Adoptions(self._current()).release(parse_name(name)))
 
     def drift(self, name: str) -> tuple[Drift, ...]:
         """Return what was changed about a table by other means than its definition.

@@ -9,6 +9,7 @@ import pytest
 from dbt.tests.util import get_connection, run_dbt, run_dbt_and_capture, write_file
 
 from dbt.adapters.spark_mt.impl import SparkMTAdapter
+from tests.support.parses import counted_parses
 
 _SEED = "id,origin\n1,EWR\n2,JFK\n3,JFK\n"
 _MODEL = """
@@ -21,6 +22,11 @@ def message_and_response(results) -> tuple[str, dict]:
     """The status of the only model of a run, and its facts in run_results.json."""
     written = json.loads(Path("target/run_results.json").read_text(encoding="utf-8"))
     return results.results[-1].message, written["results"][-1]["adapter_response"]
+
+
+def _written() -> str:
+    """The statement of the model that dbt ran."""
+    return next(Path("target/run").rglob("by_origin.sql")).read_text(encoding="utf-8")
 
 
 class Base:
@@ -60,10 +66,12 @@ class TestLife(Base):
         rows = ask(f"select * from {project.test_schema}.by_origin order by 1")
         assert rows == [("EWR", 1), ("JFK", 2)]
 
-    def test_nothing_moved(self, project, ask):
+    def test_nothing_moved(self, project, ask, monkeypatch):
         before = ask(f"describe history {project.test_schema}.by_origin")
+        parses = counted_parses(monkeypatch)
         message, response = message_and_response(run_dbt(["run"]))
         assert message == "UP TO DATE"
+        assert parses == [_written()], "a statement is parsed once"
         assert (response["action"], response["refresh"], response["changes"]) == (
             "UNCHANGED",
             "UP_TO_DATE",
@@ -157,10 +165,10 @@ class TestRenderedStatement(Base):
     def test_a_macro_of_the_project_renders_what_runs(self, project, ask):
         run_dbt(["seed"])
         _, log = run_dbt_and_capture(["--debug", "run"])
-        written = next(Path("target/run").rglob("by_origin.sql")).read_text(encoding="utf-8")
+        written = _written()
         assert written.startswith("create or alter materialized table")
         assert "comment 'of the project'" in written
-        assert written in log
+        assert f'"node_id": "model.test.by_origin"}} */\n{written}' in log
         shown = ask(f"show create materialized table {project.test_schema}.by_origin")[0][0]
         assert "COMMENT 'of the project'" in shown
 

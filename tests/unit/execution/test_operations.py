@@ -95,7 +95,10 @@ def test_an_unchanged_table_is_examined_once(tables):
     [
         lambda o: o.materialize(STATEMENT),
         lambda o: o.execute(STATEMENT),
+        lambda o: o.materialize(STATEMENT, adopt=AdoptionTerms(if_equal=True)),
+        lambda o: o.adopt(STATEMENT),
         lambda o: o.plan(STATEMENT),
+        lambda o: o.plan(STATEMENT, adopt=AdoptionTerms()),
         lambda o: o.refresh("t"),
         lambda o: o.refresh("t", scheduled_at=datetime(2026, 3, 2, tzinfo=timezone.utc)),
         lambda o: o.refresh("t", scheduled_at=datetime(2026, 3, 2)),  # noqa: DTZ001 - in the table's zone

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     )
     from dbt.adapters.spark_mt.definition.positions import Position, Positions
     from dbt.adapters.spark_mt.execution.environment import Environment
+    from dbt.adapters.spark_mt.execution.ports import AnalyzedTable
     from dbt.adapters.spark_mt.execution.results import AdoptionTerms, RefreshOutcome
     from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery
     from dbt.adapters.spark_mt.resolution.resolver import Resolution
@@ -291,10 +292,15 @@ class Adoptions:
     def __init__(self, environment: Environment) -> None:
         self._env = environment
 
-    def adopt(self, statement: nodes.CreateTable, terms: AdoptionTerms) -> StatementOutcome:
+    def adopt(
+        self, statement: nodes.CreateTable, terms: AdoptionTerms
+    ) -> tuple[StatementOutcome, AnalyzedTable | None]:
         """Carry out CREATE OR ALTER, and adopt a plain table that has the name.
 
         It has no effect on a materialized table.
+
+        Returns:
+            As `Definitions.create`.
 
         Raises:
             AdoptionRefusedError: The table does not fit; every difference is named.
@@ -315,7 +321,7 @@ class Adoptions:
         name = self._env.store.full_name(statement.name)
         found = self._env.store.find(name)
         if not isinstance(found, UnmanagedTable):
-            return create.Definitions(self._env).plan(statement)
+            return create.Definitions(self._env).plan(statement, found)
         table = self._plain(found)
         resolution = self._resolution(table, statement)
         planned = self._planned(table, resolution, terms)
@@ -335,10 +341,10 @@ class Adoptions:
 
     def _adopt(
         self, name: TableName, statement: nodes.CreateTable, terms: AdoptionTerms
-    ) -> StatementOutcome:
+    ) -> tuple[StatementOutcome, AnalyzedTable | None]:
         found = self._env.store.find(name)
         if not isinstance(found, UnmanagedTable):
-            return create.Definitions(self._env).create(statement)
+            return create.Definitions(self._env).create(statement, found)
         table = self._plain(found)
         resolution = self._resolution(table, statement)
         planned = self._planned(table, resolution, terms)
@@ -352,7 +358,7 @@ class Adoptions:
                 raise compatibility.RowsDifferError(violations=differences, table=name)
             if not self._env.store.is_newest(name, table.version):
                 raise CommitConflictError(table=name)
-        return create.carry_out(self._env, planned, found)
+        return create.carry_out(self._env, planned, found), None
 
     def _plain(self, found: UnmanagedTable) -> PlainTable:
         table = self._env.store.plain(found.name)

@@ -291,28 +291,26 @@ class Definitions:
     def __init__(self, environment: Environment) -> None:
         self._env = environment
 
-    def create(self, statement: CreateTable) -> StatementOutcome:
+    def create(
+        self, statement: CreateTable, found: FoundTable | None = None
+    ) -> tuple[StatementOutcome, AnalyzedTable | None]:
         """Carry out a CREATE statement.
 
-        Raises:
-            MaterializedTableError: The statement is not valid here, or could not be carried out;
-                nothing has changed then, except where `UnfinishedChangeError` says so.
-        """
-        return self.declare(statement)[0]
-
-    def declare(self, statement: CreateTable) -> tuple[StatementOutcome, AnalyzedTable | None]:
-        """Carry out a CREATE statement for a caller that refreshes the table next.
+        Args:
+            statement: The statement.
+            found: The table as the same statement loaded it; None to load it.
 
         Returns:
             The outcome, and the table with its analysis if the statement changed nothing.
 
         Raises:
-            MaterializedTableError: As `create`.
+            MaterializedTableError: The statement is not valid here, or could not be carried out;
+                nothing has changed then, except where `UnfinishedChangeError` says so.
         """
         name = self._env.store.full_name(statement.name)
-        attempt = _Attempt(self._env.now_ms())
+        attempt, first = _Attempt(self._env.now_ms()), [found]
         return executor.retrying(
-            lambda: self._create(name, statement, attempt),
+            lambda: self._create(name, statement, attempt, first.pop() if first else None),
             lambda: executor.writer_priority(self._env, name),
         )
 
@@ -348,20 +346,22 @@ class Definitions:
         if isinstance(found, Missing | UnmanagedTable) and self._env.registry.knows(name):
             executor.execute(steps.Plan(name, (steps.Unregister(name),)), self._env.runner)
 
-    def plan(self, statement: CreateTable) -> tuple[steps.Plan, Action]:
-        """Plan a CREATE statement without carrying it out.
+    def plan(
+        self, statement: CreateTable, found: FoundTable | None = None
+    ) -> tuple[steps.Plan, Action]:
+        """Plan a CREATE statement without carrying it out; arguments as for `create`.
 
         Raises:
             MaterializedTableError: The statement is not valid here; every violation is named.
         """
         name = self._env.store.full_name(statement.name)
-        planned = self._planned(name, statement, self._env.store.find(name))
+        planned = self._planned(name, statement, found or self._env.store.find(name))
         return planned.plan, planned.action
 
     def _create(
-        self, name: TableName, statement: CreateTable, attempt: _Attempt
+        self, name: TableName, statement: CreateTable, attempt: _Attempt, found: FoundTable | None
     ) -> tuple[StatementOutcome, AnalyzedTable | None]:
-        found = self._env.store.find(name)
+        found = found or self._env.store.find(name)
         if isinstance(found, UnmanagedTable):
             self._forget_if_gone(name, found)
         if isinstance(found, StoredTable) and found.never_published:

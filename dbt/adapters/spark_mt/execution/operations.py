@@ -219,9 +219,9 @@ class TableOperations:
         name = environment.store.full_name(create.name)
         with about(name), no_unexpected(environment):
             if adopt is not None:
-                outcome, analyzed_table = self._adoptions().adopt(create, adopt), None
+                outcome, analyzed_table = alter.Adoptions(environment).adopt(create, adopt)
             else:
-                outcome, analyzed_table = Definitions(environment).declare(create)
+                outcome, analyzed_table = Definitions(environment).create(create)
             self._done(outcome)
             if outcome.refresh is not None or outcome.is_settled or refresh == "never":
                 return outcome
@@ -254,7 +254,7 @@ class TableOperations:
             with about(name), no_unexpected(self.environment):
                 if adopt is not None:
                     create = created(parsed, _CREATE_OR_ALTER)
-                    planned, _ = self._adoptions().plan(create, adopt)
+                    planned, _ = alter.Adoptions(self._current()).plan(create, adopt)
                 else:
                     planned, _ = alter.planned_by(inner, self._current())
         except MaterializedTableError as error:
@@ -286,7 +286,7 @@ class TableOperations:
         """
         if adopt is not None:
             create = created(statement, _CREATE_OR_ALTER)
-            planned, action = self._adoptions().plan(create, adopt)
+            planned, action = alter.Adoptions(self._current()).plan(create, adopt)
         else:
             planned, action = alter.planned_by(created(statement), self._current())
         return results.StatementOutcome(
@@ -390,7 +390,8 @@ class TableOperations:
                 difference is named, and nothing has changed.
         """
         terms = results.AdoptionTerms(as_of, if_equal)
-        return self._adoptions().adopt(created(statement, _CREATE_OR_ALTER), terms)
+        create = created(statement, _CREATE_OR_ALTER)
+        return alter.Adoptions(self._current()).adopt(create, terms)[0]
 
     def keeper(self, name: str) -> str:
         """Return the manager that refreshes a table, as text; empty without one.
@@ -467,9 +468,6 @@ class TableOperations:
         full = self.environment.store.full_name(TableName("_", schema, catalog))
         return full.catalog or "", full.schema or ""
 
-    def _adoptions(self) -> alter.Adoptions:
-        return alter.Adoptions(self._current())
-
 
 def executed(
     parsed: ParsedStatement, sent: results.RelayedStatement, operations: TableOperations
@@ -496,7 +494,9 @@ def executed(
 
 
 _CARRY_OUT: dict[type, Callable[[Any, Environment], results.StatementResult]] = {
-    nodes.CreateTable: lambda s, e: results.change_result(s.form.value, Definitions(e).create(s)),
+    nodes.CreateTable: lambda s, e: results.change_result(
+        s.form.value, Definitions(e).create(s)[0]
+    ),
     nodes.DropTable: lambda s, e: results.change_result("DROP", Definitions(e).drop(s)),
     nodes.Refresh: lambda s, e: results.refresh_result(
         Refreshes(e).carry_out(s.name, RequestedRefresh(s.partition))
