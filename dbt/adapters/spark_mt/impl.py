@@ -633,10 +633,6 @@ class SparkMTAdapter(SparkAdapter):
 
     # Run-operations and tests
 
-    def materialized_tables(self) -> MaterializedTables:
-        """The tables of this thread's connection."""
-        return self._handle().tables()
-
     @available.parse_none
     def plan_materialized_tables(
         self, select: object, *, full_refresh: bool
@@ -645,7 +641,13 @@ class SparkMTAdapter(SparkAdapter):
         manifest = self._manifest()
         with translated("plan"):
             models = operations.select_models(operations.nodes_in_order(manifest), select)
-            return operations.plan_models(self, manifest, models, full_refresh=full_refresh)
+            tables = self._handle().tables()
+            project = operations.Project(self.config, manifest, tables, self._existing)
+            return operations.plan_models(project, models, full_refresh=full_refresh)
+
+    def _existing(self, name: TableName) -> SparkMTRelation | None:
+        found = self.get_relation(name.catalog, name.schema or "", name.name)
+        return found if isinstance(found, SparkMTRelation) else None
 
     @available.parse_none
     def failures_of_plan(

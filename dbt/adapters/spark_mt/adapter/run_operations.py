@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt.adapters.spark_mt.adapter.config import settings_of
 from dbt.adapters.spark_mt.adapter.materialization import decide, plan_decision, response_of
+from dbt.adapters.spark_mt.adapter.python_models import require_sql
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.errors import (
     InvalidValueError,
@@ -25,12 +27,13 @@ from dbt.adapters.spark_mt.definition.errors import (
 )
 from dbt.adapters.spark_mt.execution.errors import AlreadyResumedError, AlreadySuspendedError
 from dbt.adapters.spark_mt.execution.results import StatementOutcome
+from dbt.adapters.spark_mt.handle import translated
 from dbt.adapters.spark_mt.planning.explain import PlanSummary, Verdict, refused
 from dbt.adapters.spark_mt.query.analyzer import QueryError
 from dbt.adapters.spark_mt.statements.parser import ParsedStatement
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from dbt.adapters.spark_mt.adapter.config import ModelSettings
     from dbt.adapters.spark_mt.adapter.materialization import Decision
@@ -255,13 +258,24 @@ class PlanReport:
         )
 
 
-def plan_models(
-    adapter: Any,  # noqa: ANN401 - ours; importing its class here would be a cycle
-    manifest: Any,  # noqa: ANN401 - dbt-core's Manifest
-    models: Iterable[ModelNode],
-    *,
-    full_refresh: bool,
-) -> PlanReport:
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A dbt project, and what there is of its relations.
+
+    Args:
+        config: Of dbt's run.
+        manifest: Of the project.
+        tables: The materialized tables.
+        existing: Returns the relation that has a name; None if none has.
+    """
+
+    config: Any
+    manifest: Any
+    tables: MaterializedTables
+    existing: Callable[[TableName], SparkMTRelation | None]
+
+
+def plan_models(project: Project, models: Iterable[ModelNode], *, full_refresh: bool) -> PlanReport:
     """Plan a run of models, in their order; the manifest is not changed.
 
     `full_refresh` is whether the run would have `--full-refresh`; a model's config wins.
@@ -269,26 +283,20 @@ def plan_models(
     plans: list[ModelPlan] = []
     changing: list[TableName] = []
     for model in models:
-        plan = _plan(adapter, manifest, model, changing, full_refresh=full_refresh)
+        plan = _plan(project, model, changing, full_refresh=full_refresh)
         plans.append(plan)
         changing += [model.relation] if plan.changes_rows else []
     return PlanReport(tuple(plans))
 
 
 def _plan(
-    adapter: Any,  # noqa: ANN401
-    manifest: Any,  # noqa: ANN401
-    model: ModelNode,
-    changing: Collection[TableName],
-    *,
-    full_refresh: bool,
+    project: Project, model: ModelNode, changing: Collection[TableName], *, full_refresh: bool
 ) -> ModelPlan:
     """Plan a run of a model; `changing` are the tables that the same run would change before."""
-    tables: MaterializedTables = adapter.materialized_tables()
-    existing = _existing_relation(adapter, model.relation)
+    tables, existing = project.tables, project.existing(model.relation)
     ours = existing is not None and tables.is_materialized(model.relation)
-    upstream = set(upstream_relations(manifest, model.unique_id))
-    missing = sorted(str(name) for name in upstream if _existing_relation(adapter, name) is None)
+    upstream = set(upstream_relations(project.manifest, model.unique_id))
+    missing = sorted(str(name) for name in upstream if project.existing(name) is None)
     if missing:  # before its sources are there, a query cannot be analysed
         created = existing is None
         verdict = Verdict.CREATED if created else Verdict.UNKNOWN
@@ -299,13 +307,8 @@ def _plan(
         existing = existing.as_table()
     notes: tuple[str, ...] = ()
     try:
-        rendered = _rendered(
-            adapter, manifest, model.unique_id, existing, full_refresh=full_refresh
-        )
-        decision, statement, settings, query = rendered
-        summary, notes = plan_decision(
-            tables, decision, ParsedStatement.of(statement), settings, query
-        )
+        rendered = _rendered(project, model.unique_id, existing, full_refresh=full_refresh)
+        summary, notes = plan_decision(tables, *rendered)
     except MaterializedTableError as error:
         summary = refused(str(model.relation), error)
     except DbtRuntimeError as error:
@@ -324,13 +327,8 @@ def _plan(
 
 
 def _rendered(
-    adapter: Any,  # noqa: ANN401
-    manifest: Any,  # noqa: ANN401
-    unique_id: str,
-    existing: SparkMTRelation | None,
-    *,
-    full_refresh: bool,
-) -> tuple[Decision, str, ModelSettings, str]:
+    project: Project, unique_id: str, existing: SparkMTRelation | None, *, full_refresh: bool
+) -> tuple[Decision, ParsedStatement, ModelSettings, str]:
     """The decision of a run, its statement, the model's config and its compiled SQL.
 
     Only queries that the model itself asks for are run.
@@ -338,22 +336,19 @@ def _rendered(
     from dbt.compilation import Compiler  # noqa: PLC0415 - dbt-core is slow to load
     from dbt.context.providers import generate_runtime_model_context  # noqa: PLC0415
 
+    config, manifest = project.config, project.manifest
     node: Any = deepcopy(manifest.nodes[unique_id])
-    node = Compiler(adapter.config).compile_node(node, manifest, {}, write=False)
-    context = generate_runtime_model_context(node, adapter.config, manifest)
-    adapter.require_sql(context["model"], MATERIALIZED_TABLE)
-    settings = adapter.materialized_table_settings(context["config"])
+    node = Compiler(config).compile_node(node, manifest, {}, write=False)
+    context = generate_runtime_model_context(node, config, manifest)
+    with translated("config"):
+        require_sql(context["model"], MATERIALIZED_TABLE)
+        settings = settings_of(context["config"].model, config.models)
     wanted = node.config.get("full_refresh")
     replaces = full_refresh if wanted is None else bool(wanted)
     decision = decide(context["this"], existing, settings, full_refresh=replaces)
     query: str = node.compiled_code
     statement: str = context["materialized_table_statement"](decision, settings, query)
-    return decision, statement, settings, query
-
-
-def _existing_relation(adapter: Any, name: TableName) -> SparkMTRelation | None:  # noqa: ANN401
-    found: SparkMTRelation | None = adapter.get_relation(name.catalog, name.schema, name.name)
-    return found
+    return decision, ParsedStatement.of(statement), settings, query
 
 
 @dataclass(frozen=True, slots=True)
