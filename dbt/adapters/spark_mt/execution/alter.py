@@ -26,6 +26,7 @@ from dbt.adapters.spark_mt.resolution.options import check_run_options, run_opti
 from dbt.adapters.spark_mt.resolution.resolver import StatementContext
 from dbt.adapters.spark_mt.statements import nodes
 from dbt.adapters.spark_mt.statements.parser import ParsedStatement
+from dbt.adapters.spark_mt.strategies.choice import choose_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -381,7 +382,7 @@ class Adoptions:
         positions = self._positions(table.name, resolution.analyzed, terms.as_of)
         baseline = None if terms.if_equal else planner.adopted_baseline(table, positions)
         table_id, owner = self._env.new_id(), self._env.owner()
-        choice = self._env.kept_by(resolution, baseline)
+        choice = choose_for(resolution, baseline)
         plan = planner.plan_adoption(
             table, table_id, resolution, positions, choice, owner, baseline=baseline
         )

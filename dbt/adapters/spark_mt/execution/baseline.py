@@ -30,6 +30,7 @@ from dbt.adapters.spark_mt.query.operator_builder import definition_tree
 from dbt.adapters.spark_mt.resolution.options import Incremental, read_options
 from dbt.adapters.spark_mt.resolution.row_lineage import row_shape
 from dbt.adapters.spark_mt.strategies import strategy
+from dbt.adapters.spark_mt.strategies.choice import choose
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -153,11 +154,11 @@ def costs_of(table: StoredTable) -> dict[str, strategy.Cost]:
     return earlier | {last.strategy: strategy.Cost(seconds, last.rows, last.repeated, ago)}
 
 
-def kept_by_table(environment: Environment, table: StoredTable, analyzed: AnalyzedQuery) -> Choice:
+def kept_by_table(table: StoredTable, analyzed: AnalyzedQuery) -> Choice:
     """Return the strategy of a stored table, with the cost of its last refresh."""
     definition = table.definition
     inputs = strategy.RefreshInputs(strategy.Request.KEEP, costs=costs_of(table))
-    return environment.choose(definition.resolved, analyzed, definition.baseline, inputs)
+    return choose(definition.resolved, analyzed, definition.baseline, inputs)
 
 
 def refresh_inputs(
@@ -209,9 +210,7 @@ def chosen(
     if definition.declared.logical_refresh_mode is not LogicalRefreshMode.FULL:
         run = reading(run, definition.resolved, analyzed)
     inputs = refresh_inputs(environment, table, run, request)
-    choice = environment.choose(
-        definition.resolved, analyzed, definition.baseline, inputs, excluded
-    )
+    choice = choose(definition.resolved, analyzed, definition.baseline, inputs, excluded)
     if request is strategy.Request.REFRESH and choice.strategy == strategy.RECOMPUTE:
         options = read_options(definition.declared.options)
         if options.incremental is Incremental.STRICT:

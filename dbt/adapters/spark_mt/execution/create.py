@@ -36,6 +36,7 @@ from dbt.adapters.spark_mt.resolution.resolver import StatementContext
 from dbt.adapters.spark_mt.resolution.stream_flow import state_problems
 from dbt.adapters.spark_mt.statements.clauses import Effect
 from dbt.adapters.spark_mt.statements.nodes import CreateForm
+from dbt.adapters.spark_mt.strategies.choice import choose, choose_for
 from dbt.adapters.spark_mt.strategies.strategy import NONE
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def plan_with_state(
     )
     if not keeps_all or stream is None or table.positions is None:
         return None
-    kept = environment.kept_by(resolution)
+    kept = choose_for(resolution)
     if not kept.keeps_checkpoint:
         return None
     streams, before = environment.streams, table.definition
@@ -90,7 +91,7 @@ def plan_with_state(
         *planner.verification(before, definition, appended),
         *steps.definition_steps(table, definition, table.positions, appended),
     )
-    choice = environment.kept_by(resolution, baseline)
+    choice = choose_for(resolution, baseline)
     return steps.Plan(table.name, planned, planner.sentences(changes), resolution.warnings, choice)
 
 
@@ -107,7 +108,7 @@ def _state_problems(
         return (f"{kept}, and {requirement}.",)
     if old is None or new is None:
         return ("Spark does not show which operators keep state.",)
-    return state_problems((old, environment.choose(stored, before)), (new, choice))
+    return state_problems((old, choose(stored, before)), (new, choice))
 
 
 _LOST = "Rows are lost that a log no longer has: {loss}."
@@ -153,7 +154,7 @@ def plan_change(
     definition = replace(definition, owner=owner, changed_by=None if who == owner else who)
     table = replace(table, definition=definition)
     if not any(change.effect is Effect.CONTENT for change in changes):
-        return Planned(_plan_without_rows(environment, table, resolution, changes), Action.ALTERED)
+        return Planned(_plan_without_rows(table, resolution, changes), Action.ALTERED)
     return _plan_rows(environment, table, resolution, changes)
 
 
@@ -173,7 +174,7 @@ def _plan_rows(
         return Planned(kept, Action.ALTERED)
     begun = begin_again(environment, table, resolution, changes)
     if begun is not None and begun.baseline is not None:
-        choice = environment.kept_by(begun.resolution, begun.baseline)
+        choice = choose_for(begun.resolution, begun.baseline)
         plan = planner.plan_start(
             table, begun.resolution, changes, begun.run, begun.baseline, choice
         )
@@ -184,7 +185,7 @@ def _plan_rows(
         if widened := [c.describe() for c in changes if isinstance(c, ColumnTypeWidened)]:
             raise errors.WidenedWhileSuspendedError(violations=widened, table=table.name)
         counted = replace(table, definition=replace(definition, baseline=None))
-        choice = environment.kept_by(wanted)
+        choice = choose_for(wanted)
         return Planned(
             planner.plan_alter_suspended(counted, wanted, changes, choice), Action.ALTERED
         )
@@ -194,15 +195,12 @@ def _plan_rows(
         if wanted.definition.declared.start_mode is None:
             raise errors.LogHistoryLostError(table=table.name, loss=loss)
         wanted = replace(wanted, warnings=(*wanted.warnings, _LOST.format(loss=loss)))
-    plan = planner.plan_alter(table, wanted, changes, run, environment.kept_by(wanted))
+    plan = planner.plan_alter(table, wanted, changes, run, choose_for(wanted))
     return Planned(plan, Action.ALTERED, run)
 
 
 def _plan_without_rows(
-    environment: Environment,
-    table: StoredTable,
-    resolution: Resolution,
-    changes: Sequence[Change],
+    table: StoredTable, resolution: Resolution, changes: Sequence[Change]
 ) -> steps.Plan:
     """Plan a change that keeps the rows, and the baseline, if there is one.
 
@@ -210,7 +208,7 @@ def _plan_without_rows(
         BaselineNotFollowedError: The table could no longer follow its sources.
     """
     definition, wanted = table.definition, resolution.definition
-    choice = environment.kept_by(resolution, definition.baseline)
+    choice = choose_for(resolution, definition.baseline)
     if definition.baseline is None:
         return planner.plan_alter(table, resolution, changes, None, choice)
     if wanted.refresh_mode is RefreshMode.FULL:
@@ -218,9 +216,7 @@ def _plan_without_rows(
             return planner.plan_alter(table, resolution, changes, None, choice)
         # The rows stay until the next refresh, and their positions no longer count.
         counted = replace(table, definition=replace(definition, baseline=None), positions=None)
-        plan = planner.plan_alter(
-            counted, resolution, changes, None, environment.kept_by(resolution)
-        )
+        plan = planner.plan_alter(counted, resolution, changes, None, choose_for(resolution))
         return replace(plan, changes=(*plan.changes, _DROPPED))
     if choice.strategy == NONE:
         raise BaselineNotFollowedError(
@@ -385,7 +381,7 @@ class Definitions:
             resolution = self._env.resolve(name, statement.declared, None)
             begun = begin(self._env, name, resolution, steps.CREATED)
             new, owner = self._env.new_id(), self._env.owner()
-            choice = self._env.kept_by(begun.resolution, begun.baseline)
+            choice = choose_for(begun.resolution, begun.baseline)
             plan = planner.plan_create(name, new, begun.resolution, begun.run, choice, owner)
             return Planned(begun.counted(plan), Action.CREATED, begun.run)
         if statement.form is CreateForm.CREATE_OR_REPLACE:
@@ -414,7 +410,7 @@ class Definitions:
             )
         resolution = self._env.resolve(name, statement.declared, None, statement_context)
         begun = begin(self._env, name, resolution, "REPLACE")
-        choice = self._env.kept_by(begun.resolution, begun.baseline)
+        choice = choose_for(begun.resolution, begun.baseline)
         plan = planner.plan_replace(found, begun.resolution, begun.run, choice, self._env.owner())
         return Planned(begun.counted(plan), Action.REPLACED, begun.run)
 

@@ -17,11 +17,11 @@ from dbt.adapters.spark_mt.execution.errors import problem_of
 from dbt.adapters.spark_mt.planning.steps import RefreshRun
 from dbt.adapters.spark_mt.resolution.resolver import Resolver, StatementContext
 from dbt.adapters.spark_mt.resolution.settings import Settings
-from dbt.adapters.spark_mt.strategies import choice
 from dbt.adapters.spark_mt.strategies.checks import StrategyChecks
+from dbt.adapters.spark_mt.strategies.choice import choose
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
     from datetime import datetime
 
     from dbt.adapters.spark_mt.definition.columns import Pairs, TableName
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
         UpstreamDefinitions,
     )
     from dbt.adapters.spark_mt.resolution.resolver import Resolution
-    from dbt.adapters.spark_mt.strategies.strategy import Choice, RefreshInputs, Refusal
 
 
 FULL_CHECK_MS = 600_000
@@ -248,22 +247,7 @@ class Environment:
         run = RefreshRun(self.new_id(), trigger, positions, started, analyzed.sources)
         if definition is None:
             return run
-        return replace(run, choice=self.choose(definition, analyzed, baseline))
-
-    def choose(
-        self,
-        definition: ResolvedDefinition,
-        analyzed: AnalyzedQuery,
-        baseline: Baseline | None = None,
-        inputs: RefreshInputs = choice.KEEP,
-        excluded: Sequence[Refusal] = (),
-    ) -> Choice:
-        """Return how the rows of a table are computed: in general, or by one refresh."""
-        return choice.choose(definition, analyzed, baseline, inputs, excluded)
-
-    def kept_by(self, resolution: Resolution, baseline: Baseline | None = None) -> Choice:
-        """Return how a table with this definition is kept."""
-        return self.choose(resolution.definition, resolution.analyzed, baseline)
+        return replace(run, choice=choose(definition, analyzed, baseline))
 
     def _resolver(self, name: TableName) -> Resolver:
         """Return a resolver, with the settings of a live manager for what a definition leaves open.

@@ -383,7 +383,7 @@ class Inspection:
             drifts = checks.drift_of(self._env, table.name)
         except MaterializedTableError as error:
             return [("Sources", problem_of(error))], []
-        choice = kept_by_table(self._env, table, analyzed)
+        choice = kept_by_table(table, analyzed)
         engine = list(choice_rows(table.definition, choice))
         if new := new_source_columns(resolved, analyzed):
             engine.append(("New source columns", new))

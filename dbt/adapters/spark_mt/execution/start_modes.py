@@ -16,6 +16,7 @@ from dbt.adapters.spark_mt.resolution import start_instants, time_zones
 from dbt.adapters.spark_mt.resolution.row_lineage import row_shape
 from dbt.adapters.spark_mt.statements.clauses import Effect
 from dbt.adapters.spark_mt.strategies import strategy
+from dbt.adapters.spark_mt.strategies.choice import choose
 from dbt.adapters.spark_mt.strategies.whole_table import advice
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ _STARTS = strategy.Refusal.of(
 def filling(environment: Environment, trigger: str, resolution: Resolution) -> RefreshRun:
     """Return a new run that computes all rows of a definition."""
     run = environment.run(trigger, resolution.analyzed)
-    choice = environment.choose(resolution.definition, resolution.analyzed, None, _FILL)
+    choice = choose(resolution.definition, resolution.analyzed, None, _FILL)
     return replace(run, choice=choice)
 
 
@@ -279,7 +280,7 @@ class _Starter:
         """Return the strategy that computes the rows of the start."""
         definition, analyzed = self.resolution.definition, self.resolution.analyzed
         if not baseline.keeps_rows:
-            return self.environment.choose(definition, analyzed, baseline, _FILL)
+            return choose(definition, analyzed, baseline, _FILL)
         newest = self.run.positions
 
         def moved(since: SourcePositions) -> dict[str, ChangeKind]:
@@ -288,13 +289,13 @@ class _Starter:
 
         before = dict(baseline.positions)
         inputs = strategy.RefreshInputs(strategy.Request.REFRESH, before, newest, moved)
-        return self.environment.choose(definition, analyzed, baseline, inputs, (_STARTS,))
+        return choose(definition, analyzed, baseline, inputs, (_STARTS,))
 
     def _by_changes(self, *, keeps_rows: bool) -> Choice:
         """Return the strategy for later changes of the sources, without streams."""
         definition, analyzed = self.resolution.definition, self.resolution.analyzed
         baseline = Baseline((), 0 if keeps_rows else None, f"START_MODE = {self._sql}")
-        choice = self.environment.choose(definition, analyzed, baseline, excluded=(_STARTS,))
+        choice = choose(definition, analyzed, baseline, excluded=(_STARTS,))
         if choice.strategy != strategy.NONE:
             return choice
         shape = self.shape

@@ -387,7 +387,7 @@ def _looked_at(environment: Environment, table: StoredTable) -> tuple[dict[str, 
         newest = environment.sources.positions(analyzed.sources)
     except Exception as error:  # noqa: BLE001 - what is wrong is a fact about the table
         return {**state, "Sources": problem_of(error)}, {}
-    choice = kept_by_table(environment, table, analyzed)
+    choice = kept_by_table(table, analyzed)
     return dict(show.choice_rows(table.definition, choice)) | state, newest
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition
     from dbt.adapters.spark_mt.definition.positions import Baseline
     from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery
+    from dbt.adapters.spark_mt.resolution.resolver import Resolution
     from dbt.adapters.spark_mt.strategies.strategy import Strategy
 
 
@@ -79,6 +80,11 @@ def choose(
     costs = tuple(inputs.costs.items())
     cost = inputs.costs.get(chosen.strategy)
     return replace(chosen, reasons=reasons, possible=names, refused=before, cost=cost, costs=costs)
+
+
+def choose_for(resolution: Resolution, baseline: Baseline | None = None) -> strategy.Choice:
+    """Return how the rows of a table with a definition that was just resolved are computed."""
+    return choose(resolution.definition, resolution.analyzed, baseline)
 
 
 def _for_refresh(
