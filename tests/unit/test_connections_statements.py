@@ -13,6 +13,8 @@ from dbt_common.exceptions import DbtDatabaseError  # noqa: TID251 - what dbt ex
 from google.protobuf.json_format import MessageToDict
 
 from dbt.adapters.spark_mt import connections
+from dbt.adapters.spark_mt.adapter.config import ModelSettings
+from dbt.adapters.spark_mt.adapter.materialization import decide
 from dbt.adapters.spark_mt.connections import SparkMTConnectionManager
 from dbt.adapters.spark_mt.execution.errors import TableExistsError
 from dbt.adapters.spark_mt.execution.results import (
@@ -22,10 +24,12 @@ from dbt.adapters.spark_mt.execution.results import (
     StatementResult,
 )
 from dbt.adapters.spark_mt.handle import Cursor
+from dbt.adapters.spark_mt.impl import SparkMTAdapter
+from dbt.adapters.spark_mt.relation import SparkMTRelation
 from dbt.adapters.spark_mt.statements.parser import ParsedStatement
 
 TEXT = "CREATE OR ALTER MATERIALIZED TABLE t AS SELECT 1 AS n"
-COMMENTED = f"/* by dbt */ {TEXT}"
+COMMENTED = f"/* by dbt */\n{TEXT}"
 OUTCOME = StatementOutcome("t", Action.CREATED)
 
 
@@ -71,7 +75,7 @@ def world(monkeypatch, tables):
     manager = SparkMTConnectionManager(
         SimpleNamespace(credentials=SimpleNamespace()), multiprocessing.get_context("spawn")
     )
-    manager.query_header = SimpleNamespace(add=lambda sql: f"/* by dbt */ {sql}")
+    manager.query_header = SimpleNamespace(add=lambda sql: f"/* by dbt */\n{sql}")
     manager.set_connection_name("model")
     return SimpleNamespace(manager=manager, events=events)
 
@@ -105,6 +109,24 @@ def test_the_statement_reaches_the_engine_with_its_terms_and_the_comment(world, 
     ((statement, how),) = tables.given
     assert statement == ParsedStatement(COMMENTED, parsed.node)
     assert how == {"refresh": "never", "adopt": terms}
+
+
+class Adapter(SparkMTAdapter):
+    """The adapter on the connections of a test."""
+
+    def __init__(self, connections) -> None:
+        self.connections = connections
+
+
+def test_a_syntax_error_names_the_line_of_the_statement_and_not_of_the_comment(world, tables):
+    """dbt-core issue 11074: the comment is a line before the statement in `target/run`."""
+    relation = SparkMTRelation.create(database="c", schema="s", identifier="t")
+    settings = ModelSettings()
+    decision = decide(relation, None, settings, full_refresh=False)
+    statement = "create or alter materialized table t\nfreshness interval '1' day\nas select 1"
+    with pytest.raises(DbtDatabaseError, match=r"MISSING_EQUALS.*line 2, column 11"):
+        Adapter(world.manager).materialize(decision, statement, settings, "select 1")
+    assert tables.given == []
 
 
 def test_an_error_of_a_statement_is_one_of_dbt(world, tables):
