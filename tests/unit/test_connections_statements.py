@@ -17,6 +17,7 @@ from dbt.adapters.spark_mt.adapter.config import ModelSettings
 from dbt.adapters.spark_mt.adapter.materialization import decide
 from dbt.adapters.spark_mt.connections import SparkMTConnectionManager
 from dbt.adapters.spark_mt.execution.errors import TableExistsError
+from dbt.adapters.spark_mt.execution.operations import TableOperations
 from dbt.adapters.spark_mt.execution.results import (
     Action,
     AdoptionTerms,
@@ -27,10 +28,13 @@ from dbt.adapters.spark_mt.handle import Cursor
 from dbt.adapters.spark_mt.impl import SparkMTAdapter
 from dbt.adapters.spark_mt.relation import SparkMTRelation
 from dbt.adapters.spark_mt.statements.parser import ParsedStatement
+from tests.behaviour.memory import MemoryTables
+from tests.behaviour.suite import SUMS, prepare
 
 TEXT = "CREATE OR ALTER MATERIALIZED TABLE t AS SELECT 1 AS n"
 COMMENTED = f"/* by dbt */\n{TEXT}"
 OUTCOME = StatementOutcome("t", Action.CREATED)
+MODEL = SparkMTRelation.create(database="spark_catalog", schema="default", identifier="t")
 
 
 class Tables:
@@ -49,6 +53,13 @@ class Tables:
     def execute(self, statement):
         self.given.append((statement, {}))
         return StatementResult((), (), OUTCOME)
+
+
+class Adapter(SparkMTAdapter):
+    """The adapter on the connections of a test."""
+
+    def __init__(self, connections) -> None:
+        self.connections = connections
 
 
 @pytest.fixture
@@ -102,27 +113,35 @@ def test_a_typed_statement_has_the_events_of_any_other(world):
     assert (str(response), response.action) == ("CREATED", "CREATED")
 
 
-def test_the_statement_reaches_the_engine_with_its_terms_and_the_comment(world, tables):
+def test_the_statement_reaches_the_engine_with_its_terms_and_without_the_comment(world, tables):
     terms = AdoptionTerms(if_equal=True)
     parsed = ParsedStatement.of(TEXT)
     world.manager.materialize(parsed, refresh="never", adopt=terms)
-    ((statement, how),) = tables.given
-    assert statement == ParsedStatement(COMMENTED, parsed.node)
-    assert how == {"refresh": "never", "adopt": terms}
+    assert tables.given == [(parsed, {"refresh": "never", "adopt": terms})]
 
 
-class Adapter(SparkMTAdapter):
-    """The adapter on the connections of a test."""
-
-    def __init__(self, connections) -> None:
-        self.connections = connections
+def test_a_comment_after_the_statement_is_no_part_of_the_query(world, monkeypatch):
+    """dbt's comment has its version, and may have the id of the run."""
+    memory = MemoryTables()
+    prepare(memory)
+    handle = world.manager.get_thread_connection().handle
+    monkeypatch.setattr(handle, "tables", lambda: TableOperations(memory.environment))
+    settings = ModelSettings()
+    adapter = Adapter(world.manager)
+    actions = []
+    for existing, run in ((None, 1), (MODEL.as_table(), 2)):
+        world.manager.query_header = SimpleNamespace(add=lambda sql, n=run: f"{sql}\n/* run {n} */")
+        decision = decide(MODEL, existing, settings, full_refresh=False)
+        statement = f"create or alter materialized table t as {SUMS}"
+        actions.append(adapter.materialize(decision, statement, settings, SUMS).action)
+    assert actions == ["CREATED", "UNCHANGED"]
+    assert memory.stored("t").definition.declared.query == SUMS
 
 
 def test_a_syntax_error_names_the_line_of_the_statement_and_not_of_the_comment(world, tables):
     """dbt-core issue 11074: the comment is a line before the statement in `target/run`."""
-    relation = SparkMTRelation.create(database="c", schema="s", identifier="t")
     settings = ModelSettings()
-    decision = decide(relation, None, settings, full_refresh=False)
+    decision = decide(MODEL, None, settings, full_refresh=False)
     statement = "create or alter materialized table t\nfreshness interval '1' day\nas select 1"
     with pytest.raises(DbtDatabaseError, match=r"MISSING_EQUALS.*line 2, column 11"):
         Adapter(world.manager).materialize(decision, statement, settings, "select 1")

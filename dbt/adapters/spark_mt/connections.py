@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from time import perf_counter
@@ -267,8 +267,8 @@ class SparkMTConnectionManager(SQLConnectionManager):
             began = perf_counter()
             handle: SparkHandle = connection.handle
             with handle.busy(with_metadata=True):
-                commented = replace(statement, text=sql)
-                outcome = handle.tables().materialize(commented, refresh=refresh, adopt=adopt)
+                # Without the comment: one at the end would be a part of the query.
+                outcome = handle.tables().materialize(statement, refresh=refresh, adopt=adopt)
             response = response_of(outcome)
             fire_event(
                 SQLQueryStatus(
