@@ -258,7 +258,10 @@ class SparkMTConnectionManager(SQLConnectionManager):
         refresh: RefreshPolicy = "auto",
         adopt: AdoptionTerms | None = None,
     ) -> MaterializedTableResponse:
-        """Carry out a model's statement with the events of `add_query`; arguments as there."""
+        """Carry out a model's statement, with the events of `add_query`.
+
+        Arguments are those of `MaterializedTables.materialize`.
+        """
         connection, node = self.get_thread_connection(), get_node_info()
         name, sql = cast_to_str(connection.name), self._add_query_comment(statement.text)
         fire_event(ConnectionUsed(conn_type=self.TYPE, conn_name=name, node_info=node))

@@ -9,6 +9,7 @@ import pytest
 from dbt.tests.util import get_connection, run_dbt, run_dbt_and_capture, write_file
 
 from dbt.adapters.spark_mt.impl import SparkMTAdapter
+from dbt.adapters.spark_mt.spark.tables.table_store import SparkTableStore
 from tests.support.parses import counted_parses
 
 _SEED = "id,origin\n1,EWR\n2,JFK\n3,JFK\n"
@@ -68,10 +69,16 @@ class TestLife(Base):
 
     def test_nothing_moved(self, project, ask, monkeypatch):
         before = ask(f"describe history {project.test_schema}.by_origin")
-        parses = counted_parses(monkeypatch)
+        parses, loads, find = counted_parses(monkeypatch), [], SparkTableStore.find
+
+        def counted(store, name):
+            loads.append(name.name)
+            return find(store, name)
+
+        monkeypatch.setattr(SparkTableStore, "find", counted)
         message, response = message_and_response(run_dbt(["run"]))
         assert message == "UP TO DATE"
-        assert parses == [_written()], "a statement is parsed once"
+        assert (parses, loads) == ([_written()], ["by_origin"]), "each once"
         assert (response["action"], response["refresh"], response["changes"]) == (
             "UNCHANGED",
             "UP_TO_DATE",

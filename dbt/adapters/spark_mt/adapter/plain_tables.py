@@ -70,8 +70,7 @@ class TableWrite:
     @property
     def needs_valid_query(self) -> bool:
         """Whether the steps before take an existing relation, so that the query must be valid."""
-        is_staged = self.placement is Placement.STAGE
-        return bool(self.steps_before) and not is_staged
+        return bool(self.steps_before) and self.placement is not Placement.STAGE
 
     @property
     def steps_after(self) -> tuple[RelationStep, ...]:
