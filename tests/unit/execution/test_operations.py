@@ -24,7 +24,7 @@ from dbt.adapters.spark_mt.execution.results import (
     RelayedStatement,
 )
 from dbt.adapters.spark_mt.planning.explain import Verdict
-from dbt.adapters.spark_mt.resolution.durations import SESSION_TIME_ZONE
+from dbt.adapters.spark_mt.resolution.time_zones import SESSION_TIME_ZONE
 from dbt.adapters.spark_mt.statements.nodes import Statement
 from dbt.adapters.spark_mt.statements.parser import ParsedStatement
 from tests.behaviour.memory import MemoryTables
