@@ -227,6 +227,7 @@ EDGES: dict[str, set[str]] = {
         "spark.catalog",
         "spark.query",
         "spark.session",
+        "strategies",
     },
     "spark.tables": {
         "definition",
@@ -286,6 +287,7 @@ TESTED_BY = {
     "query.functions": "unit/query/test_function_use.py",
     "query.spark_confs": "functional/engine/test_operator_trees.py",
     "statements.nodes": "unit/statements/test_renderer_round_trip.py",
+    "strategies.reasons": "unit/strategies/test_stream.py",
     "strategies.strategy": "unit/strategies/test_choice.py",
     "strategies.table_facts": "unit/strategies/test_choice.py",
     # Parts of what one other module does: the tests are those of that module.
@@ -363,7 +365,7 @@ NAME_LISTS = {
     ("planning.steps", "strategies.strategy"): "a run has a field `strategy`",
     ("query.differential", "query.differential_changes"): "half of them are its public names",
     ("query.operator_builder", "query.binder"): "`binder` is what a binder is called",
-    ("resolution.stream_plan", "resolution.stream_flow"): "the one reads what the other finds",
+    ("strategies.stream_plan", "strategies.stream_flow"): "the one reads what the other finds",
     ("spark.environment", "spark.query.stored_queries"): "the assembly names each of them once",
     ("spark.session.private_session", "query.confs"): "`confs` is what confs are called",
     ("spark.registry.registry", "definition.job"): "`job` is what a job is called",

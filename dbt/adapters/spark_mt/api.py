@@ -62,7 +62,6 @@ from dbt.adapters.spark_mt.planning.explain import PlanSummary, Verdict
 from dbt.adapters.spark_mt.planning.steps import Unregister, plan_registration
 from dbt.adapters.spark_mt.query.analyzer import QueryError, TemporaryObjectError
 from dbt.adapters.spark_mt.resolution.row_lineage import row_shape
-from dbt.adapters.spark_mt.resolution.stream_flow import OutputMode, Reason
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment, utc_now
 from dbt.adapters.spark_mt.spark.launch.task_log import TaskLog
 from dbt.adapters.spark_mt.spark.registry.registry import SparkCorrections, SparkScan
@@ -71,7 +70,8 @@ from dbt.adapters.spark_mt.spark.session.errors import of_the_user, unlogged_met
 from dbt.adapters.spark_mt.spark.session.private_session import PrivateSessions
 from dbt.adapters.spark_mt.statements.parser import ParsedStatement, parse_name
 from dbt.adapters.spark_mt.statements.values import query_text
-from dbt.adapters.spark_mt.strategies.strategy import Choice, Cost, Refusal, Write
+from dbt.adapters.spark_mt.strategies.reasons import Reason
+from dbt.adapters.spark_mt.strategies.strategy import Choice, Cost, OutputMode, Refusal, Write
 
 if TYPE_CHECKING:
     from collections.abc import Callable

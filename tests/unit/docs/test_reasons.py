@@ -9,8 +9,8 @@ from dbt.adapters.spark_mt import query as package
 from dbt.adapters.spark_mt.definition.positions import ChangeKind
 from dbt.adapters.spark_mt.query import relations
 from dbt.adapters.spark_mt.resolution import row_lineage
-from dbt.adapters.spark_mt.resolution.stream_plan import LATE, PROBLEMS
 from dbt.adapters.spark_mt.strategies import strategy
+from dbt.adapters.spark_mt.strategies.stream_plan import LATE, PROBLEMS
 from tools.docs_data.reasons import REASONS
 
 TREES = {

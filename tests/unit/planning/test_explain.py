@@ -30,7 +30,7 @@ from dbt.adapters.spark_mt.planning.steps import (
     Unregister,
     VerifyRows,
 )
-from dbt.adapters.spark_mt.resolution.stream_flow import Reason
+from dbt.adapters.spark_mt.strategies.reasons import Reason
 from dbt.adapters.spark_mt.strategies.strategy import (
     BATCH,
     INCREMENTAL,

@@ -34,7 +34,7 @@ from dbt.adapters.spark_mt.query.operators import (
     walk,
 )
 from tests.support.query_corpus import NEXMARK, NEXMARK_TABLES, TPCH, TPCH_TABLES
-from tests.unit.resolution.spark_plans import PLANS
+from tests.unit.strategies.spark_plans import PLANS
 
 CONTEXT = QueryContext("c", "s", ())
 

@@ -37,7 +37,7 @@ from tests.unit.builders import (
     stored,
     table_source,
 )
-from tests.unit.resolution.spark_plans import FILES, operators
+from tests.unit.strategies.spark_plans import FILES, operators
 
 FULL = LogicalRefreshMode.FULL
 HIGH_VALUE = TABLE.name

@@ -10,11 +10,11 @@ from dbt.adapters.spark_mt.definition.columns import PrimaryKey
 from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
 from dbt.adapters.spark_mt.query.analyzer import Source, SourceKind
-from dbt.adapters.spark_mt.resolution.stream_flow import OutputMode
 from dbt.adapters.spark_mt.strategies.choice import choose
+from dbt.adapters.spark_mt.strategies.strategy import OutputMode
 from dbt.adapters.spark_mt.strategies.stream import LOG_FORMATS
 from tests.unit.builders import Engine, analyzed
-from tests.unit.resolution.spark_plans import DELTA, FILES, OTHER, PLANS, columns, operators
+from tests.unit.strategies.spark_plans import DELTA, FILES, OTHER, PLANS, columns, operators
 
 ON_TS = {"options": (("watermark", "ts DELAY OF INTERVAL 10 SECONDS"),)}
 TYPE = {"window": "STRUCT<start: TIMESTAMP, end: TIMESTAMP>"}

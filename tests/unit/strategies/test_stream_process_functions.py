@@ -13,12 +13,12 @@ from dbt.adapters.spark_mt.resolution.query_options import ProcessFunctionError
 from dbt.adapters.spark_mt.resolution.resolver import Resolver
 from dbt.adapters.spark_mt.resolution.row_lineage import row_shape
 from dbt.adapters.spark_mt.resolution.settings import InvalidSettingsError, Settings
-from dbt.adapters.spark_mt.resolution.stream_flow import OutputMode
 from dbt.adapters.spark_mt.statements.clauses import Effect
 from dbt.adapters.spark_mt.strategies.checks import StrategyChecks
 from dbt.adapters.spark_mt.strategies.choice import choose
+from dbt.adapters.spark_mt.strategies.strategy import OutputMode
 from tests.unit.builders import NOW, TABLE, Engine, analyzed, stored
-from tests.unit.resolution.spark_plans import PLANS, columns, operators
+from tests.unit.strategies.spark_plans import PLANS, columns, operators
 from tests.unit.strategies.test_stream import DELTA, codes, delta
 
 _HERE = "tests.unit.resolution.processors"

@@ -31,6 +31,7 @@ from dbt.adapters.spark_mt.resolution.options import Incremental, read_options
 from dbt.adapters.spark_mt.resolution.row_lineage import row_shape
 from dbt.adapters.spark_mt.strategies import strategy
 from dbt.adapters.spark_mt.strategies.choice import choose
+from dbt.adapters.spark_mt.strategies.reasons import TYPES_CHANGED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -264,7 +265,7 @@ def broken(environment: Environment, name: TableName, choice: Choice) -> errors.
         error = errors.SourceHistoryGoneError(
             table=name, source=source, after=after, retention=retention
         )
-    elif reason.code == strategy.TYPES_CHANGED:
+    elif reason.code == TYPES_CHANGED:
         changes = reason.text
         error = errors.SourceTypesChangedError(
             table=name, source=source, after=after, changes=changes

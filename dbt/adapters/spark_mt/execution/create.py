@@ -33,11 +33,11 @@ from dbt.adapters.spark_mt.execution.results import Action, StatementOutcome
 from dbt.adapters.spark_mt.execution.start_modes import begin, begin_again, filling
 from dbt.adapters.spark_mt.planning import planner, steps
 from dbt.adapters.spark_mt.resolution.resolver import StatementContext
-from dbt.adapters.spark_mt.resolution.stream_flow import state_problems
 from dbt.adapters.spark_mt.statements.clauses import Effect
 from dbt.adapters.spark_mt.statements.nodes import CreateForm
 from dbt.adapters.spark_mt.strategies.choice import choose, choose_for
 from dbt.adapters.spark_mt.strategies.strategy import NONE
+from dbt.adapters.spark_mt.strategies.stream_flow import state_problems
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -26,9 +26,9 @@ from dbt.adapters.spark_mt.planning.planner import plan_partitions, plan_refresh
 from dbt.adapters.spark_mt.planning.schedule import scheduled_partitions
 from dbt.adapters.spark_mt.planning.steps import plan_registration
 from dbt.adapters.spark_mt.resolution.options import read_options
-from dbt.adapters.spark_mt.resolution.stream_flow import Reason
 from dbt.adapters.spark_mt.resolution.time_zones import SESSION_TIME_ZONE, parse_zone
 from dbt.adapters.spark_mt.strategies import strategy
+from dbt.adapters.spark_mt.strategies.reasons import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.job import Job
     from dbt.adapters.spark_mt.execution.checks import Lag
     from dbt.adapters.spark_mt.execution.environment import Environment
-    from dbt.adapters.spark_mt.resolution.stream_flow import Reason
     from dbt.adapters.spark_mt.statements.nodes import DescribeTable, ShowCreate, ShowTables
+    from dbt.adapters.spark_mt.strategies.reasons import Reason
     from dbt.adapters.spark_mt.strategies.strategy import Choice
 
     Row = tuple[str, str]

@@ -15,8 +15,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.positions import ChangeKind, OffsetPosition, positions_of
-from dbt.adapters.spark_mt.resolution.stream_flow import Reason
-from dbt.adapters.spark_mt.strategies import strategy
+from dbt.adapters.spark_mt.strategies import reasons, strategy
+from dbt.adapters.spark_mt.strategies.reasons import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,18 +32,18 @@ NO_KEY = "there is no PRIMARY KEY by which its rows could be found"
 def _can_append(table: TableFacts) -> strategy.Choice | strategy.Refusal:
     if problem := next(_append_problems(table), None):
         return strategy.Refusal(strategy.APPEND, (problem,))
-    several = (strategy.SEVERAL_SOURCES,) if len(table.followed) > 1 else ()
+    several = (reasons.SEVERAL_SOURCES,) if len(table.followed) > 1 else ()
     return strategy.Choice(
         strategy.INCREMENTAL,
         strategy.APPEND,
-        (strategy.ROW_WISE, *several, *strategy.follows(table.followed)),
+        (reasons.ROW_WISE, *several, *strategy.follows(table.followed)),
         strategy.Write.ADD,
     )
 
 
 def _append_problems(table: TableFacts) -> Iterator[Reason]:
     if table.is_full:
-        yield strategy.FULL_MODE
+        yield reasons.FULL_MODE
     if table.whole is not None:
         yield table.whole
     if not table.is_row_wise:
@@ -91,9 +91,9 @@ def _can_merge(table: TableFacts) -> strategy.Choice | strategy.Refusal:
 
 def _merge_problems(table: TableFacts) -> Iterator[Reason]:
     if table.is_full:
-        yield strategy.FULL_MODE
+        yield reasons.FULL_MODE
     if table.baseline is None:
-        yield Reason(strategy.NO_BASELINE, "", "the table counts all source rows")
+        yield Reason(reasons.NO_BASELINE, "", "the table counts all source rows")
     if table.whole is not None:
         yield table.whole
     if table.is_row_wise:

@@ -19,9 +19,9 @@ from dbt.adapters.spark_mt.query.operators import scans
 from dbt.adapters.spark_mt.query.partial_sums import summable_types
 from dbt.adapters.spark_mt.resolution.columns import has_distinct_columns, stored_columns
 from dbt.adapters.spark_mt.resolution.options import Incremental
-from dbt.adapters.spark_mt.resolution.stream_flow import Reason
-from dbt.adapters.spark_mt.resolution.stream_plan import has_watermark
-from dbt.adapters.spark_mt.strategies import strategy
+from dbt.adapters.spark_mt.strategies import reasons, strategy
+from dbt.adapters.spark_mt.strategies.reasons import Reason
+from dbt.adapters.spark_mt.strategies.stream_plan import has_watermark
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -73,10 +73,10 @@ def _switched_off(table: TableFacts) -> tuple[Reason, ...]:
     """Return why the user does not want it; empty where it is wanted."""
     declared = table.definition.declared.logical_refresh_mode
     if table.is_full and declared is not LogicalRefreshMode.AUTOMATIC:
-        return (strategy.FULL_MODE,)
+        return (reasons.FULL_MODE,)
     if table.incremental is not Incremental.OFF:
         return ()
-    return (Reason(strategy.SWITCHED_OFF, "", "the option incremental is off"),)
+    return (Reason(reasons.SWITCHED_OFF, "", "the option incremental is off"),)
 
 
 def _problems(table: TableFacts) -> Iterator[Reason]:

@@ -12,7 +12,8 @@ from dbt.adapters.spark_mt.definition.positions import (
     DefinitionPosition,
 )
 from dbt.adapters.spark_mt.query.analyzer import SourceKind
-from dbt.adapters.spark_mt.resolution.stream_flow import Reason
+from dbt.adapters.spark_mt.strategies import reasons
+from dbt.adapters.spark_mt.strategies.reasons import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.positions import Positions, SourcePositions
     from dbt.adapters.spark_mt.definition.watermark import Watermark
     from dbt.adapters.spark_mt.query.analyzer import Source
-    from dbt.adapters.spark_mt.resolution.stream_flow import OutputMode
     from dbt.adapters.spark_mt.strategies.table_facts import TableFacts
 
 
@@ -29,6 +29,15 @@ BATCH, INCREMENTAL, STREAM = "batch", "incremental", "stream"
 RECOMPUTE, APPEND, MERGE, WINDOW = "recompute", "append", "merge", "window"
 DIFFERENTIAL, STATEFUL, NONE = "differential", "stateful", "none"
 """Strategies, as they are stored and shown."""
+
+
+class OutputMode(Enum):
+    """Rows that a stream emits after each batch."""
+
+    APPEND = "append"
+    """Rows that never change again."""
+    UPDATE = "update"
+    """The new state of every group that the batch touched."""
 
 
 class Write(Enum):
@@ -173,23 +182,16 @@ class Choice:
         A strategy for tables with a baseline is left out for a table without one, and one that an
         option switches off.
         """
-        known = {reason.code for reason in self.reasons} | {NO_BASELINE, SWITCHED_OFF}
+        known = {reason.code for reason in self.reasons} | {
+            reasons.NO_BASELINE,
+            reasons.SWITCHED_OFF,
+        }
         return tuple(
             (refusal.strategy, reason)
             for refusal in self.refused
             for reason in refusal.reasons
             if reason.code not in known
         )
-
-
-NO_BASELINE = "NO_BASELINE"
-TYPES_CHANGED = "SOURCE_TYPES_CHANGED"
-SWITCHED_OFF = "SWITCHED_OFF"
-FULL_MODE = Reason("FULL_MODE", "", "REFRESH_MODE is FULL")
-ROW_WISE = Reason("ROW_WISE", "", "every row of the result is made of one row of a source")
-SEVERAL_SOURCES = Reason(
-    "SEVERAL_SOURCES", "", "what several sources gained is read over one state of all of them"
-)
 
 
 class Request(Enum):
@@ -298,12 +300,14 @@ def retyped(
     Changes between the two do not account for the values that the query makes of unchanged rows.
     It is asked before the changes themselves, which cannot be read over two types.
     """
-    reasons = tuple(
-        Reason(TYPES_CHANGED, name, f"columns of {name} have other types: {', '.join(changes)}")
+    found = tuple(
+        Reason(
+            reasons.TYPES_CHANGED, name, f"columns of {name} have other types: {', '.join(changes)}"
+        )
         for name, changes in inputs.changed_types(since).items()
         if changes
     )
-    return Refusal(strategy, reasons, is_final, since) if reasons else None
+    return Refusal(strategy, found, is_final, since) if found else None
 
 
 def unread(strategy: str, names: Sequence[str]) -> Refusal:

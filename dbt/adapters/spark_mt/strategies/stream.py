@@ -13,9 +13,11 @@ from dbt.adapters.spark_mt.definition.positions import positions_of
 from dbt.adapters.spark_mt.query.analyzer import SourceKind
 from dbt.adapters.spark_mt.resolution.columns import Names, query_positions
 from dbt.adapters.spark_mt.resolution.row_lineage import Shape, not_pinnable, pinned_names
-from dbt.adapters.spark_mt.resolution.stream_flow import NotAStreamError, OutputMode, Reason
-from dbt.adapters.spark_mt.resolution.stream_plan import StreamShape, has_watermark, stream_shape
-from dbt.adapters.spark_mt.strategies import strategy
+from dbt.adapters.spark_mt.strategies import reasons, strategy
+from dbt.adapters.spark_mt.strategies.reasons import Reason
+from dbt.adapters.spark_mt.strategies.strategy import OutputMode
+from dbt.adapters.spark_mt.strategies.stream_flow import NotAStreamError
+from dbt.adapters.spark_mt.strategies.stream_plan import StreamShape, has_watermark, stream_shape
 from dbt.adapters.spark_mt.strategies.table_facts import TableFacts
 
 if TYPE_CHECKING:
@@ -131,7 +133,7 @@ class _Streams:
             NotAStreamError: There is none, for these reasons.
         """
         if self.table.is_full:
-            raise NotAStreamError(strategy.FULL_MODE)
+            raise NotAStreamError(reasons.FULL_MODE)
         choice = self._of_query()
         if choice.keeps_checkpoint:
             return choice
@@ -139,7 +141,7 @@ class _Streams:
             text = "rows count from a baseline, which a stream without a checkpoint does not know"
             raise NotAStreamError(Reason("BASELINE", "", text))
         if len(choice.followed) > 1:
-            raise NotAStreamError(strategy.ROW_WISE, strategy.SEVERAL_SOURCES)
+            raise NotAStreamError(reasons.ROW_WISE, reasons.SEVERAL_SOURCES)
         return choice
 
     def _of_query(self) -> strategy.Choice:
@@ -207,7 +209,7 @@ class _Streams:
             stream = StreamShape(OutputMode.APPEND, (), False, (), names)  # noqa: FBT003 - readable
         else:
             stream = self._stream(followed, self.table.watermarks)
-        return self._choice(stream, (strategy.ROW_WISE,), followed)
+        return self._choice(stream, (reasons.ROW_WISE,), followed)
 
     def _stateful(self, followed: Sequence[Source]) -> strategy.Choice:
         """A plain query over several rows at a time, which is kept by a stream's state."""

@@ -10,7 +10,7 @@ from dbt.adapters.spark_mt.definition.modes import RefreshMode
 from dbt.adapters.spark_mt.query.operator_builder import definition_tree
 from dbt.adapters.spark_mt.resolution.options import read_options
 from dbt.adapters.spark_mt.resolution.row_lineage import Shape, row_shape
-from dbt.adapters.spark_mt.resolution.stream_flow import Reason
+from dbt.adapters.spark_mt.strategies.reasons import Reason
 
 if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition

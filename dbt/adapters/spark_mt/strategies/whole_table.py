@@ -15,8 +15,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, ChangeKind, VersionedPosition
-from dbt.adapters.spark_mt.resolution.stream_flow import Reason
-from dbt.adapters.spark_mt.strategies import strategy
+from dbt.adapters.spark_mt.strategies import reasons, strategy
+from dbt.adapters.spark_mt.strategies.reasons import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.strategies.table_facts import TableFacts
 
 
-FULL = strategy.Choice(strategy.BATCH, strategy.RECOMPUTE, (strategy.FULL_MODE,))
+FULL = strategy.Choice(strategy.BATCH, strategy.RECOMPUTE, (reasons.FULL_MODE,))
 """The choice for every table in mode FULL, whatever its query."""
 _WHOLE = "the query is computed over the rows since the baseline as a whole"
 _REDEFINED = "a changed view makes all rows since the baseline be computed again"
@@ -71,9 +71,9 @@ def _can_start(table: TableFacts) -> strategy.Choice | strategy.Refusal:
 
 def _start_problems(table: TableFacts) -> Iterator[Reason]:
     if table.is_full:
-        yield strategy.FULL_MODE
+        yield reasons.FULL_MODE
     if table.baseline is None:
-        yield Reason(strategy.NO_BASELINE, "", "the table counts all source rows")
+        yield Reason(reasons.NO_BASELINE, "", "the table counts all source rows")
     if table.keeps_rows:
         yield Reason("KEPT_ROWS", "", "the table keeps rows from before its baseline")
     if table.whole is not None:

@@ -11,10 +11,10 @@ from dbt.adapters.spark_mt.execution.errors import StreamNotStartedError
 from dbt.adapters.spark_mt.resolution.columns import content_query
 from dbt.adapters.spark_mt.resolution.options import RATE_LIMITS, session_confs
 from dbt.adapters.spark_mt.resolution.query_options import PROCESS_FUNCTION, process_call
-from dbt.adapters.spark_mt.resolution.stream_flow import OutputMode
 from dbt.adapters.spark_mt.spark.catalog.source_options import only
 from dbt.adapters.spark_mt.spark.query.query_rows import Pins, pin_query, raise_if_unfit
 from dbt.adapters.spark_mt.spark.query.stream_sources import stand_ins_of, stream_source
+from dbt.adapters.spark_mt.strategies.strategy import OutputMode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

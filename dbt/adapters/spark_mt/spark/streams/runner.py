@@ -17,10 +17,10 @@ from zlib import crc32
 from dbt.adapters.spark_mt.execution.errors import StreamNotStartedError
 from dbt.adapters.spark_mt.planning.constraints import guarded
 from dbt.adapters.spark_mt.resolution.columns import null_column
-from dbt.adapters.spark_mt.resolution.stream_flow import OutputMode
 from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_error
 from dbt.adapters.spark_mt.spark.session.input_size import may_interpret
 from dbt.adapters.spark_mt.spark.streams import batches
+from dbt.adapters.spark_mt.strategies.strategy import OutputMode
 
 if TYPE_CHECKING:
     from collections.abc import Callable

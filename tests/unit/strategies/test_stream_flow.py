@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_mt.resolution.stream_flow import (
+from dbt.adapters.spark_mt.strategies.stream_flow import (
     Item,
     attribute_id,
     attribute_name,

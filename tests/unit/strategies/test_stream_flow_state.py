@@ -4,13 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.spark_mt.resolution.stream_flow import (
-    OutputMode,
-    state_problems,
-    stateful_operators,
-)
-from dbt.adapters.spark_mt.strategies.strategy import STATEFUL, STREAM, Choice
-from tests.unit.resolution.spark_plans import operators
+from dbt.adapters.spark_mt.strategies.strategy import STATEFUL, STREAM, Choice, OutputMode
+from dbt.adapters.spark_mt.strategies.stream_flow import state_problems, stateful_operators
+from tests.unit.strategies.spark_plans import operators
 
 ENGINE = Choice(STREAM, STATEFUL, output_mode=OutputMode.UPDATE, key=("k",), followed=("s.o",))
 

@@ -1,4 +1,4 @@
-"""Rows and state of a stream's operators by Spark's plan text, and the reasons for a choice.
+"""Rows and state of a stream's operators by Spark's plan text.
 
 A plan is text for people: names are printed without quotes and literals without marks. So an item
 is used only if it matches what is known from another source.
@@ -12,6 +12,8 @@ from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
 from dbt.adapters.spark_mt.query.functions import is_aggregate
+from dbt.adapters.spark_mt.strategies.reasons import Reason
+from dbt.adapters.spark_mt.strategies.strategy import OutputMode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -122,30 +124,6 @@ def _item(text: str) -> Item | None:
     return Item(expression if as_ else text, match["name"], int(match["id"]))
 
 
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """One reason for a choice.
-
-    Args:
-        code: For machines, such as `ROW_WISE`.
-        subject: The operator or the source that it is about; empty for the query as a whole.
-        text: For people, a part of a sentence.
-    """
-
-    code: str
-    subject: str
-    text: str
-
-    def __str__(self) -> str:
-        """Return the reason with its code: `ROW_WISE: every row …`."""
-        return f"{self.code}: {self.text}"
-
-    @property
-    def violation(self) -> str:
-        """The reason as an error lists it: `every row … (ROW_WISE)`."""
-        return f"{self.text} ({self.code})"
-
-
 class NotAStreamError(Exception):
     """Structured Streaming cannot run a part of a query, or the table would be wrong.
 
@@ -156,15 +134,6 @@ class NotAStreamError(Exception):
     def __init__(self, *reasons: Reason) -> None:
         super().__init__("; ".join(reason.text for reason in reasons))
         self.reasons = reasons
-
-
-class OutputMode(Enum):
-    """Rows that a stream emits after each batch."""
-
-    APPEND = "append"
-    """Rows that never change again."""
-    UPDATE = "update"
-    """The new state of every group that the batch touched."""
 
 
 class State(Enum):

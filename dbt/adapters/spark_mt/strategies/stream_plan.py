@@ -12,12 +12,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.resolution.durations import describe_duration
-from dbt.adapters.spark_mt.resolution.stream_flow import (
+from dbt.adapters.spark_mt.strategies.reasons import Reason
+from dbt.adapters.spark_mt.strategies.strategy import OutputMode
+from dbt.adapters.spark_mt.strategies.stream_flow import (
     UNCLEAR,
     Flow,
     NotAStreamError,
-    OutputMode,
-    Reason,
     State,
     Times,
     attribute_id,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.definition.watermark import Watermark
     from dbt.adapters.spark_mt.query.analyzer import PlanOperator
-    from dbt.adapters.spark_mt.resolution.stream_flow import Item
+    from dbt.adapters.spark_mt.strategies.stream_flow import Item
 
 
 EVENT_TIME = "EventTimeWatermark"

@@ -8,9 +8,10 @@ import pytest
 
 from dbt.adapters.spark_mt.definition.watermark import Watermark
 from dbt.adapters.spark_mt.query.analyzer import PlanOperator
-from dbt.adapters.spark_mt.resolution.stream_flow import NotAStreamError, OutputMode
-from dbt.adapters.spark_mt.resolution.stream_plan import has_watermark, stream_shape
-from tests.unit.resolution.spark_plans import (
+from dbt.adapters.spark_mt.strategies.strategy import OutputMode
+from dbt.adapters.spark_mt.strategies.stream_flow import NotAStreamError
+from dbt.adapters.spark_mt.strategies.stream_plan import has_watermark, stream_shape
+from tests.unit.strategies.spark_plans import (
     DELTA,
     FILES,
     JSON,
