@@ -81,6 +81,7 @@ QUERIES = {
     "generators": "SELECT a, y FROM t LATERAL VIEW OUTER explode(ys) e AS y",
     "generator": "SELECT a, posexplode(ys) AS (p, y) FROM t",
     "values": "SELECT * FROM VALUES (1, 'x'), (2, DATE '2020-01-01') AS v(a, b)",
+    "watermark": "SELECT a, count(*) AS n FROM t WATERMARK b DELAY OF INTERVAL 1 DAY GROUP BY a",
     "unknown": "SELECT * FROM t PIVOT (sum(b) FOR a IN (1, 2))",
 }
 _NOT_OF_THE_TREE = {"analyzer", "bags", "boundary", "types"}

@@ -408,6 +408,54 @@ def test_queries_of_benchmarks_have_no_gaps(tables, queries):
         assert isinstance(first(tree, Project), Project)
 
 
+MARK = "WATERMARK ts DELAY OF INTERVAL 10 SECONDS"
+
+
+@pytest.mark.parametrize(
+    ("query", "below"),
+    [
+        (f"SELECT a FROM STREAM t {MARK} WHERE t.a > 0", "t"),
+        (f"SELECT x.a FROM STREAM t {MARK} AS x", "t"),
+        (f"SELECT x.a FROM STREAM (t) {MARK} x LATERAL VIEW explode(ys) e AS y", "t"),
+        (f"SELECT a FROM STREAM t WITH ('x' = 'y') {MARK} GROUP BY a", "t"),
+        (f"SELECT a FROM (SELECT a, ts FROM (SELECT * FROM t)) {MARK}", "Project"),
+        (f"SELECT a FROM ((SELECT a, ts FROM t GROUP BY a, ts)) {MARK} AS q", "Project"),
+        (f"SELECT * FROM (t JOIN w USING (s)) {MARK}", "Join"),
+        (f"WITH c AS (SELECT * FROM t {MARK} CLUSTER BY a) SELECT a FROM c", "t"),
+        (f"SELECT 'WATERMARK' AS watermark FROM t {MARK}, u", "t"),
+    ],
+)
+def test_a_watermark_is_that_of_the_relation_before_it(query, below):
+    tree = tree_of(query, sources=(*SOURCES, *columns_of({"w": "s INT, z INT"})))
+    marked = [n for n in walk(tree.root) if isinstance(n, Project) and n.event_time]
+    assert [n.event_time.attribute.name for n in marked] == ["ts"]
+    assert marked[0].event_time.delay == "INTERVAL 10 SECONDS"
+    assert marked[0].event_time.attribute in marked[0].output
+    found = shape(marked[0].input)
+    assert (found if isinstance(found, str) else found[0]) == below
+    assert tree.gaps == ()
+
+
+def test_a_watermark_on_an_expression_adds_a_column():
+    tree = tree_of("SELECT * FROM t WATERMARK timestamp_seconds(a) AS at DELAY OF INTERVAL 1 DAY x")
+    assert tree.columns[-2:] == ("ts", "at")
+    marked = next(n for n in walk(tree.root) if isinstance(n, Project) and n.event_time)
+    assert marked.columns[-1].expression.sql == "timestamp_seconds(`a#1`)"
+    assert render_query(tree)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        f"SELECT a FROM t TABLESAMPLE (10 ROWS) {MARK} AS x",
+        f"SELECT a FROM t {MARK} date WHERE a > 0",
+        "SELECT a FROM t WATERMARK ts + DELAY OF INTERVAL 1 DAY",
+    ],
+)
+def test_a_watermark_that_is_not_understood_is_a_gap(query):
+    assert codes(tree_of(query)) != []
+
+
 RECORDED = QueryContext("spark_catalog", "s", ())
 UNKNOWN = {
     "batch_pivot": "PIVOT",

@@ -611,6 +611,9 @@ AGGREGATES = frozenset(AGGREGATE) | _names("product schema_of_json_agg try_mode"
 GENERATORS = frozenset(GENERATOR) | _names("variant_explode variant_explode_outer")
 """Functions that make several rows of one."""
 
+TABLE_FUNCTIONS = GENERATORS | _names("collations range sql_keywords")
+"""Functions in the place of a relation that read no other relation."""
+
 KNOWN = frozenset({*SCALAR, *WINDOW}) | AGGREGATES | GENERATORS
 """All functions of which it is known whether they combine rows."""
 

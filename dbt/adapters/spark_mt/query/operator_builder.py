@@ -28,7 +28,7 @@ from dbt.adapters.spark_mt.query.confs import unread_confs
 from dbt.adapters.spark_mt.query.operator_sql import table_sql
 from dbt.adapters.spark_mt.query.subqueries import filtered
 from dbt.adapters.spark_mt.query.syntax import Fidelity, UnreadableError, read_query
-from dbt.adapters.spark_mt.query.text import readable_text, shape_of
+from dbt.adapters.spark_mt.query.text import shape_of, watermarks_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -165,10 +165,14 @@ class _Builder:
 
     def text(self, query: str, text: relations.Text) -> relations.Result:
         """Return the relation that a text describes."""
+        readable, clauses = watermarks_of(query)
         try:
-            tree, fidelity = read_query(readable_text(query))
+            tree, fidelity = read_query(readable)
         except UnreadableError as no:
             return relations.Result(ops.Opaque(no.reason, no.problem), ())
+        if not relations.place_watermarks(tree, clauses):
+            problem = "it has a WATERMARK in a place where it is not expected"
+            return relations.Result(ops.Opaque("SYNTAX", problem), ())
         refs = {ref.start: ref for ref in shape_of(query).relations}
         result = self.query(tree, relations.Place(replace(text, refs=refs)))
         problem = "its text has syntax that cannot be written again"

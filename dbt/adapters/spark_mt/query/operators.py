@@ -119,12 +119,14 @@ class Opaque(Operator):
         problem: The same as part of a sentence about the query: `it uses PIVOT`.
         parts: What is understood of its inputs.
         output: Its columns where they are known.
+        is_complete: Whether it reads nothing but its parts.
     """
 
     reason: str
     problem: str
     parts: tuple[Operator, ...] = ()
     output: tuple[Attribute, ...] = ()
+    is_complete: bool = False
 
     @property
     def inputs(self) -> tuple[Operator, ...]:
@@ -208,6 +210,19 @@ class Filter(_Unary):
 
 
 @dataclass(frozen=True, slots=True)
+class EventTime:
+    """A WATERMARK of a query.
+
+    Args:
+        attribute: Holds the time of a row.
+        delay: How late a row may come, as the user wrote it.
+    """
+
+    attribute: Attribute
+    delay: str
+
+
+@dataclass(frozen=True, slots=True)
 class Project(_Unary):
     """Expressions over each row.
 
@@ -215,10 +230,12 @@ class Project(_Unary):
         input: The rows.
         columns: What is computed.
         view: The persistent view whose result this is.
+        event_time: The WATERMARK that its rows have; it has no effect outside of a stream.
     """
 
     columns: tuple[Named, ...]
     view: TableName | None = None
+    event_time: EventTime | None = None
 
     @property
     def output(self) -> tuple[Attribute, ...]:

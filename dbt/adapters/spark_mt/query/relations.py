@@ -11,15 +11,16 @@ from sqlglot import exp
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.query import expressions as exprs
 from dbt.adapters.spark_mt.query import operators as ops
-from dbt.adapters.spark_mt.query.functions import GENERATORS
-from dbt.adapters.spark_mt.query.syntax import sql
+from dbt.adapters.spark_mt.query.functions import GENERATORS, TABLE_FUNCTIONS
+from dbt.adapters.spark_mt.query.syntax import UnreadableError, read_query, sql
+from dbt.adapters.spark_mt.query.text import STAND_IN_ALIAS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from dbt.adapters.spark_mt.query.analyzer import ViewQuery
     from dbt.adapters.spark_mt.query.binder import ExpressionBinder
-    from dbt.adapters.spark_mt.query.text import RelationRef
+    from dbt.adapters.spark_mt.query.text import RelationRef, WatermarkClause
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +151,8 @@ class Relations:
     def relation(self, node: exp.Expr, place: Place) -> tuple[ops.Operator, exprs.Scope]:
         """Return what a relation after FROM gives, with its own joins."""
         result, qualifier = self._plain_relation(node, place)
+        if (clause := node.meta.get(_WATERMARK)) is not None:
+            result = self._with_watermark(result, qualifier, clause, place)
         alias = node.args.get("alias")
         scope = exprs.Scope(self._facts.fold, result.columns, place.outer)
         if alias is not None and alias.name:
@@ -160,8 +163,29 @@ class Relations:
         rows = result.node
         for arg, (code, problem) in UNKNOWN.items():
             if node.args.get(arg):
-                rows, scope = ops.Opaque(code, problem, (rows,)), replace(scope, columns=())
+                rows = ops.Opaque(code, problem, (rows,), is_complete=True)
+                scope = replace(scope, columns=())
         return self._with_joins(rows, scope, node, place)
+
+    def _with_watermark(
+        self, result: Result, qualifier: tuple[str, ...], clause: WatermarkClause, place: Place
+    ) -> Result:
+        """Mark the column that a WATERMARK names; one that it computes is the last column."""
+        try:
+            item = read_query(f"SELECT {clause.column}")[0].selects[0]
+        except UnreadableError as no:
+            return Result(ops.Opaque(no.reason, no.problem, (result.node,)), ())
+        named = tuple(replace(column, qualifier=qualifier) for column in result.columns)
+        scope = exprs.Scope(self._facts.fold, named, place.outer)
+        expression = exprs.Expression(self._binder(scope, place).bind(item.unalias()).tree)
+        columns = exprs.passed_on(result.node.output)
+        time = next((a for a in result.node.output if a.key == expression.attribute), None)
+        if time is None or isinstance(item, exp.Alias):
+            time = self._facts.attribute(item.alias_or_name)
+            columns = (*columns, exprs.Named(time, expression))
+            result = replace(result, columns=(*result.columns, exprs.ScopeColumn(time.name, time)))
+        rows = ops.Project(result.node, columns, event_time=ops.EventTime(time, clause.delay))
+        return replace(result, node=rows)
 
     def _plain_relation(self, node: exp.Expr, place: Place) -> tuple[Result, tuple[str, ...]]:
         """Return a relation without its alias and joins, and what qualifies its columns."""
@@ -171,8 +195,10 @@ class Relations:
             problem = "it names a relation by IDENTIFIER(…); write the name"
             result = Result(ops.Opaque("IDENTIFIER", problem), ())
         elif isinstance(node, exp.Table):
-            problem = f"it reads the table function {node.this.name or node.this.key}"
-            result = Result(ops.Opaque("TABLE_FUNCTION", problem), ())
+            name = node.this.name or node.this.key
+            problem = f"it reads the table function {name}"
+            alone = name.lower() in TABLE_FUNCTIONS
+            result = Result(ops.Opaque("TABLE_FUNCTION", problem, is_complete=alone), ())
         elif isinstance(node, exp.Subquery) and isinstance(node.this, exp.Query):
             result = self._query(node.this, place)
         elif isinstance(node, exp.Subquery):
@@ -387,6 +413,29 @@ _KINDS = {
     "SEMI": ops.JoinKind.SEMI,
     "ANTI": ops.JoinKind.ANTI,
 }
+
+
+_WATERMARK = "watermark"
+
+
+def place_watermarks(tree: exp.Expr, clauses: Mapping[int, WatermarkClause]) -> bool:
+    """Move WATERMARK clauses into the relations of a tree, and return whether all have a place.
+
+    Args:
+        tree: The tree of a query.
+        clauses: By the offset of the alias of the relation; `watermarks_of` returns them.
+    """
+    placed = 0
+    for node in list(tree.find_all(exp.Table, exp.Subquery)):
+        alias = node.args.get("alias")
+        name = alias.this if alias is not None else None
+        clause = clauses.get(name.meta.get("start", -1)) if name is not None else None
+        if clause is not None:
+            node.meta[_WATERMARK] = clause
+            placed += 1
+            if name.name == STAND_IN_ALIAS:
+                node.set("alias", None)
+    return placed == len(clauses)
 
 
 def _kind(join: exp.Join) -> ops.JoinKind | None:

@@ -238,6 +238,49 @@ def readable_text(query: str) -> str:
     return _readable(query, tokens_of(query))
 
 
+@dataclass(frozen=True, slots=True)
+class WatermarkClause:
+    """A WATERMARK clause of a query.
+
+    Args:
+        column: The column of a row's time as written; an expression with an alias adds a column.
+        delay: The interval as written.
+    """
+
+    column: str
+    delay: str
+
+
+STAND_IN_ALIAS = "_wm"
+"""The alias of a relation with a WATERMARK, and without an alias of its own."""
+
+
+def watermarks_of(query: str) -> tuple[str, dict[int, WatermarkClause]]:
+    """Return the text of `readable_text`, and the WATERMARK clauses by the alias of the relation.
+
+    An alias is known by its offset. A relation without one has the alias `STAND_IN_ALIAS`, in the
+    place of the clause.
+    """
+    tokens = tokens_of(query)
+    text = _readable(query, tokens)
+    clauses: dict[int, WatermarkClause] = {}
+    for i, token in enumerate(tokens):
+        last = _last_of(tokens, i) if _is_word(token, "WATERMARK") else None
+        if last is None:
+            continue
+        delay = next(j for j in range(i + 2, last) if tokens[j].text.upper() == "DELAY")
+        column = query[token.end + 1 : tokens[delay].start].strip()
+        alias = last + 1 + _is(tokens, last + 1, TokenType.ALIAS)
+        named = _is(tokens, alias, *_NAME_END)
+        start = tokens[alias].start if named else token.start
+        clauses[start] = WatermarkClause(
+            column, query[tokens[delay + 2].start : tokens[last].end + 1]
+        )
+        if not named:
+            text = replace_at(text, [(start, start + len(STAND_IN_ALIAS), STAND_IN_ALIAS)])
+    return text, clauses
+
+
 def _readable(query: str, tokens: Sequence[Token]) -> str:
     streams = ((token.start, token.end + 1, "") for token in streams_of(tokens))
     words = (*streams, *unknown_words(tokens))
