@@ -460,7 +460,6 @@ RECORDED = QueryContext("spark_catalog", "s", ())
 UNKNOWN = {
     "batch_pivot": "PIVOT",
     "udtf_range": "TABLE_FUNCTION",
-    "wide": "COLUMNS",  # whose text was shortened by hand
     "stream_view": "UNKNOWN_COLUMNS",
     "batch_view": "UNKNOWN_COLUMNS",
     "view_of_groups": "UNKNOWN_COLUMNS",
