@@ -37,7 +37,6 @@ from tests.unit.builders import (
     stored,
     table_source,
 )
-from tests.unit.strategies.spark_plans import FILES, operators
 
 FULL = LogicalRefreshMode.FULL
 HIGH_VALUE = TABLE.name
@@ -168,28 +167,39 @@ def test_a_stream_cannot_be_refreshed_in_full(clauses):
     ]
 
 
+STREAMED = QUERY.replace("FROM ", "FROM STREAM ")
+HAVING = "SELECT user_id, count(*) AS n FROM STREAM orders GROUP BY user_id HAVING count(*) > 1"
+
+
+def streaming(query=STREAMED, *sources, ddl=QUERY_COLUMNS, **clauses):
+    """Resolve a definition with a query that reads a STREAM."""
+    known = analyzed(query, ddl, *sources, streaming=True)
+    return Engine().knows(known).resolve(DeclaredDefinition(query, **clauses))
+
+
+def no_stream(query=STREAMED, *sources, **clauses):
+    """Why there is none."""
+    with pytest.raises(MaterializedTableError) as caught:
+        streaming(query, *sources, **clauses)
+    return caught.value
+
+
 def test_a_query_over_a_stream_is_run_as_one_or_refused():
-    rows = operators("stream_rows")
-    found = engine(streaming=True, operators=rows).resolve(declared())
+    found = streaming()
     assert choose(found.definition, found.analyzed).name == "stream/append"
-    over = operators("over")
-    assert refused(declared(), streaming=True, operators=over) == [
-        "MATERIALIZED_TABLE_STREAM_QUERY"
-    ]
-    assert refused(declared(), streaming=True) == ["MATERIALIZED_TABLE_STREAM_QUERY"]
+    over = STREAMED.replace("price FROM", "row_number() OVER (ORDER BY price) AS price FROM")
+    for refused_query in (over, f"{STREAMED} FOR", QUERY):
+        assert conditions(no_stream(refused_query)) == ["MATERIALIZED_TABLE_STREAM_QUERY"]
 
 
 def test_every_reason_against_a_stream_is_one_violation():
-    having = engine(streaming=True, operators=operators("agg_having"))
-    with pytest.raises(MaterializedTableError) as caught:
-        having.resolve(declared())
-    assert caught.value.parameters["code"] == "NO_WATERMARK, FILTER_AFTER_GROUPS"
+    having = no_stream(HAVING, ddl="user_id INT; n BIGINT")
+    assert having.parameters["code"] == "NO_WATERMARK, FILTER_AFTER_GROUPS"
 
 
 def test_watermarks_of_a_query_over_a_stream_are_in_the_query():
-    clauses = {"options": (("watermark", "ts DELAY OF 1 minute"),)}
-    rows = operators("stream_rows")
-    assert refused(declared(**clauses), streaming=True, operators=rows) == [
+    options = (("watermark", "ts DELAY OF 1 minute"),)
+    assert conditions(no_stream(options=options)) == [
         "MATERIALIZED_TABLE_WATERMARK_IN_STREAM_QUERY"
     ]
 
@@ -230,15 +240,14 @@ def test_a_watermark_without_effect_is_a_warning():
 
 
 def test_a_stream_starts_at_an_instant_where_its_sources_have_positions():
-    rows = operators("stream_file")
-    files = Source(FILES, SourceKind.UNVERSIONED, format="parquet")
-    query = analyzed(QUERY, QUERY_COLUMNS, files, streaming=True, operators=rows)
-    with pytest.raises(MaterializedTableError) as caught:
-        Engine().knows(query).resolve(declared(start_mode=NOW_MODE))
-    assert conditions(caught.value) == ["MATERIALIZED_TABLE_UNSUPPORTED_START_MODE"]
-    log = Source(FILES, SourceKind.UNVERSIONED, format="kafka")
-    query = analyzed(QUERY, QUERY_COLUMNS, log, streaming=True, operators=rows)
-    found = Engine().knows(query).resolve(declared(start_mode=NOW_MODE))
+    files, log = (
+        Source(table_source("orders").name, SourceKind.UNVERSIONED, format=name)
+        for name in ("parquet", "kafka")
+    )
+    assert conditions(no_stream(STREAMED, files, start_mode=NOW_MODE)) == [
+        "MATERIALIZED_TABLE_UNSUPPORTED_START_MODE"
+    ]
+    found = streaming(STREAMED, log, start_mode=NOW_MODE)
     assert choose(found.definition, found.analyzed).is_stream
 
 

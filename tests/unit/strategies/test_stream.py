@@ -14,9 +14,10 @@ from dbt.adapters.spark_mt.strategies.choice import choose
 from dbt.adapters.spark_mt.strategies.strategy import OutputMode
 from dbt.adapters.spark_mt.strategies.stream import LOG_FORMATS
 from tests.unit.builders import Engine, analyzed
-from tests.unit.strategies.spark_plans import DELTA, FILES, OTHER, PLANS, columns, operators
+from tests.unit.strategies.spark_plans import COLUMNS, DELTA, FILES, OTHER, PLANS, columns
 
 ON_TS = {"options": (("watermark", "ts DELAY OF INTERVAL 10 SECONDS"),)}
+OFF = (("incremental", "off"),)
 TYPE = {"window": "STRUCT<start: TIMESTAMP, end: TIMESTAMP>"}
 
 
@@ -33,7 +34,7 @@ def chosen(name, *sources, key="", query="", facts=None, **clauses):
     text = query or PLANS[name]["query"]
     ddl = "; ".join(f"{column} {TYPE.get(column, 'STRING')}" for column in columns(name))
     given = {
-        "operators": operators(name),
+        "source_columns": COLUMNS,
         "streaming": "modes" in PLANS[name],
         "expanded": text.replace(" s.", " spark_catalog.s."),
         **(facts or {}),
@@ -88,31 +89,27 @@ def test_rows_of_tables_with_versions_are_added():
 
 @pytest.mark.parametrize("format_", LOG_FORMATS)
 def test_rows_of_logs_are_added_or_replace_rows_of_the_same_key(format_):
-    engine = chosen(
-        "batch_distinct", log(format_), facts={"operators": None}, query="SELECT c FROM s.f"
-    )
+    engine = chosen("batch_distinct", log(format_), query="SELECT c FROM s.f")
     assert (engine.name, engine.key) == ("stream/append", ())
-    facts = {"operators": None}
-    keyed = chosen("batch_distinct", log(format_), facts=facts, query="SELECT c FROM s.f", key="c")
+    keyed = chosen("batch_distinct", log(format_), query="SELECT c FROM s.f", key="c")
     assert (keyed.name, keyed.key, "UPSERT" in codes(keyed)) == ("stream/append", ("c",), True)
 
 
 def test_a_declared_key_over_rows_that_may_change_is_computed():
-    engine = chosen("batch_rows", delta(), key="id")
+    engine = chosen("batch_rows", delta(), key="id", options=OFF)
     assert (engine.name, codes(engine)) == ("incremental/recompute", ["PRIMARY_KEY"])
 
 
 @pytest.mark.parametrize("format_", ["hive", "jdbc", ""])
 def test_a_source_that_no_stream_follows_is_read_as_a_whole(format_):
-    facts = {"operators": None}
-    engine = chosen("batch_distinct", log(format_), facts=facts, query="SELECT c FROM s.f")
+    engine = chosen("batch_distinct", log(format_), query="SELECT c FROM s.f")
     assert (engine.name, codes(engine)) == ("incremental/recompute", ["NOT_A_STREAM"])
     assert engine.reasons[0].subject == str(FILES)
 
 
 def test_groups_of_tables_with_versions_are_computed_unless_a_watermark_asks_for_a_stream():
     for key in ("", "c", "c ws"):
-        engine = chosen("batch_window", delta(), key=key)
+        engine = chosen("batch_window", delta(), key=key, options=OFF)
         assert (engine.name, codes(engine)) == ("incremental/recompute", ["GROUPS"])
     engine = chosen("batch_window", delta(), **ON_TS)
     assert (engine.name, engine.output_mode) == ("stream/stateful", OutputMode.UPDATE)
@@ -163,7 +160,7 @@ def test_the_key_goes_by_the_start_or_the_end_of_a_window():
     ("facts", "code"),
     [
         ({"pinnable": False}, "NOT_PINNABLE"),
-        ({"operators": None}, "NO_PLAN"),
+        ({"source_columns": ()}, "NO_WATERMARK"),
         ({"time_dependent": ("now",)}, "TIME_DEPENDENT"),
         ({"nondeterministic": ("rand",)}, "NONDETERMINISTIC"),
     ],
@@ -177,8 +174,7 @@ def test_reasons_why_a_plain_query_is_no_stream(facts, code):
 def test_a_sort_keeps_rows_from_being_streamed():
     facts = {"streaming": False}
     query = "SELECT id FROM s.o ORDER BY id"
-    off = (("incremental", "off"),)
-    choice = chosen("orderby", delta(), facts=facts, query=query, options=off)
+    choice = chosen("orderby", delta(), facts=facts, query=query, options=OFF)
     assert (choice.name, codes(choice)) == ("incremental/append", ["ROW_WISE", "VERSIONED_SOURCE"])
     assert [(name, reason.code) for name, reason in choice.refusals] == [("stream", "SORT")]
 

@@ -18,7 +18,7 @@ from dbt.adapters.spark_mt.strategies.checks import StrategyChecks
 from dbt.adapters.spark_mt.strategies.choice import choose
 from dbt.adapters.spark_mt.strategies.strategy import OutputMode
 from tests.unit.builders import NOW, TABLE, Engine, analyzed, stored
-from tests.unit.strategies.spark_plans import PLANS, columns, operators
+from tests.unit.strategies.spark_plans import COLUMNS, PLANS, columns
 from tests.unit.strategies.test_stream import DELTA, codes, delta
 
 _HERE = "tests.unit.resolution.processors"
@@ -38,7 +38,7 @@ def resolved(name="counts", plan="batch_rows", settings=SETTINGS, **clauses):
     ddl = "; ".join(f"{column} STRING" for column in columns(plan))
     expanded = text.replace(" s.", " spark_catalog.s.")
     streams = "modes" in PLANS[plan]
-    facts = {"operators": operators(plan), "expanded": expanded, "streaming": streams}
+    facts = {"source_columns": COLUMNS, "expanded": expanded, "streaming": streams}
     declared = DeclaredDefinition(text, options=(("process-function", name),), **clauses)
     known = Engine().knows(analyzed(text, ddl, delta(), **facts))
     return known.resolve(declared, settings=settings)

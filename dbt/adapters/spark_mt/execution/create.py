@@ -32,12 +32,13 @@ from dbt.adapters.spark_mt.execution.ports import AnalyzedTable
 from dbt.adapters.spark_mt.execution.results import Action, StatementOutcome
 from dbt.adapters.spark_mt.execution.start_modes import begin, begin_again, filling
 from dbt.adapters.spark_mt.planning import planner, steps
+from dbt.adapters.spark_mt.query.operator_builder import definition_tree
 from dbt.adapters.spark_mt.resolution.resolver import StatementContext
 from dbt.adapters.spark_mt.statements.clauses import Effect
 from dbt.adapters.spark_mt.statements.nodes import CreateForm
 from dbt.adapters.spark_mt.strategies.choice import choose, choose_for
 from dbt.adapters.spark_mt.strategies.strategy import NONE
-from dbt.adapters.spark_mt.strategies.stream_flow import state_problems
+from dbt.adapters.spark_mt.strategies.stream_state import state_problems
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,14 +101,13 @@ def _state_problems(
 ) -> tuple[str, ...]:
     stored = table.definition.resolved
     before = environment.stored_analyzer.analyze_stored(stored)
-    old, new = before.operators, resolution.analyzed.operators
+    old = definition_tree(stored, before)
+    new = definition_tree(resolution.definition, resolution.analyzed)
     was, now = before.process, resolution.analyzed.process
     if was != now:
         requirement = f"is asked for {now}" if now else "no process function is asked for now"
         kept = f"State was kept for {was}" if was else "No state was kept for a process function"
         return (f"{kept}, and {requirement}.",)
-    if old is None or new is None:
-        return ("Spark does not show which operators keep state.",)
     return state_problems((old, choose(stored, before)), (new, choice))
 
 

@@ -16,8 +16,12 @@ from dbt.adapters.spark_mt.resolution.row_lineage import Shape, not_pinnable, pi
 from dbt.adapters.spark_mt.strategies import reasons, strategy
 from dbt.adapters.spark_mt.strategies.reasons import Reason
 from dbt.adapters.spark_mt.strategies.strategy import OutputMode
-from dbt.adapters.spark_mt.strategies.stream_flow import NotAStreamError
-from dbt.adapters.spark_mt.strategies.stream_plan import StreamShape, has_watermark, stream_shape
+from dbt.adapters.spark_mt.strategies.stream_shape import (
+    NotAStreamError,
+    StreamShape,
+    has_watermark,
+    stream_shape,
+)
 from dbt.adapters.spark_mt.strategies.table_facts import TableFacts
 
 if TYPE_CHECKING:
@@ -157,7 +161,7 @@ class _Streams:
         if self.table.is_row_wise:
             return self._row_wise(followed)
         logs = bool(followed) and all(s.kind is SourceKind.UNVERSIONED for s in followed)
-        if logs or self.table.watermarks or has_watermark(analyzed.operators):
+        if logs or self.table.watermarks or has_watermark(self.table.tree):
             try:
                 return self._stateful(followed)
             except NotAStreamError as no:
@@ -203,9 +207,7 @@ class _Streams:
             text = "the table has a PRIMARY KEY, and rows of its sources may change"
             raise NotAStreamError(Reason("PRIMARY_KEY", "", text))
         names = self.table.shape.followed
-        if self.table.analyzed.operators is None or (
-            len(followed) > 1 and all(s.has_positions for s in followed)
-        ):
+        if len(followed) > 1 and all(s.has_positions for s in followed):
             stream = StreamShape(OutputMode.APPEND, (), False, (), names)  # noqa: FBT003 - readable
         else:
             stream = self._stream(followed, self.table.watermarks)
@@ -230,11 +232,10 @@ class _Streams:
         return self._choice(stream, (why,), followed)
 
     def _stream(self, followed: Sequence[Source], marks: Sequence[Watermark]) -> StreamShape:
-        root = self.table.analyzed.operators
-        if root is None:
-            raise NotAStreamError(Reason("NO_PLAN", "", "Spark does not show its operators"))
-        columns = self.table.definition.query_columns
-        return stream_shape(root, columns, [s.name for s in followed], marks)
+        tree, names = self.table.tree, [str(source.name) for source in followed]
+        if self.table.analyzed.process is not None:  # whose columns are those of the result
+            tree = replace(tree, gaps=tuple(gap for gap in tree.gaps if gap[0] != "COLUMNS"))
+        return stream_shape(tree, self.table.analyzed.sources, names, marks)
 
     def _choice(
         self, stream: StreamShape, why: tuple[Reason, ...], sources: Sequence[Source]
