@@ -365,7 +365,6 @@ NAME_LISTS = {
     ("planning.steps", "strategies.strategy"): "a run has a field `strategy`",
     ("query.differential", "query.differential_changes"): "half of them are its public names",
     ("query.operator_builder", "query.binder"): "`binder` is what a binder is called",
-    ("strategies.stream_plan", "strategies.stream_flow"): "the one reads what the other finds",
     ("spark.environment", "spark.query.stored_queries"): "the assembly names each of them once",
     ("spark.session.private_session", "query.confs"): "`confs` is what confs are called",
     ("spark.registry.registry", "definition.job"): "`job` is what a job is called",

@@ -195,9 +195,8 @@ _NO_STREAM = {
     "UNNAMED_STREAM": "A stream without a name in a catalog.",
     "NONDETERMINISTIC": "A function whose value differs from run to run.",
     "NOT_PINNABLE": "The text does not show where each source is read (IDENTIFIER(…), TABLE t …).",
-    "UNCLEAR_PLAN": "Spark's plan does not show the columns clearly: names or texts with commas or "
-    "brackets, or more of them than `spark.sql.debug.maxToStringFields`.",
-    "NO_PLAN": "Spark's plan could not be read.",
+    "UNCLEAR_PLAN": "The text does not show clearly what a stream of the query keeps: a name in it "
+    "may mean another column.",
 }
 _NOT_ROW_WISE = {
     "AGGREGATE": "An aggregate without GROUP BY.",

@@ -10,7 +10,7 @@ from dbt.adapters.spark_mt.definition.positions import ChangeKind
 from dbt.adapters.spark_mt.query import relations
 from dbt.adapters.spark_mt.resolution import row_lineage
 from dbt.adapters.spark_mt.strategies import strategy
-from dbt.adapters.spark_mt.strategies.stream_plan import LATE, PROBLEMS
+from dbt.adapters.spark_mt.strategies.stream_shape import LATE, PROBLEMS
 from tools.docs_data.reasons import REASONS
 
 TREES = {

@@ -34,7 +34,7 @@ from dbt.adapters.spark_mt.query.operators import (
     walk,
 )
 from tests.support.query_corpus import NEXMARK, NEXMARK_TABLES, TPCH, TPCH_TABLES
-from tests.unit.strategies.spark_plans import PLANS
+from tests.unit.strategies.stream_queries import QUERIES
 
 CONTEXT = QueryContext("c", "s", ())
 
@@ -466,14 +466,14 @@ UNKNOWN = {
 }
 
 
-@pytest.mark.parametrize("name", PLANS)
+@pytest.mark.parametrize("name", QUERIES)
 def test_queries_whose_plans_are_recorded(name):
     tables = {"o": "id c v ts", "p": "id d ts2", "f": "id c v ts", "j": "id c v ts"}
     sources = tuple(
         SourceColumns(f"spark_catalog.s.{table}", tuple(map(FieldName, columns.split())))
         for table, columns in tables.items()
     )
-    query, columns = PLANS[name]["query"], tuple(PLANS[name]["columns"])
+    query, columns = QUERIES[name]["query"], tuple(QUERIES[name]["columns"])
     tree = operator_tree(query, RECORDED, columns, sources=sources)
     if name in UNKNOWN:
         assert UNKNOWN[name] in codes(tree)

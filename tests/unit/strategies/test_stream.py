@@ -14,7 +14,7 @@ from dbt.adapters.spark_mt.strategies.choice import choose
 from dbt.adapters.spark_mt.strategies.strategy import OutputMode
 from dbt.adapters.spark_mt.strategies.stream import LOG_FORMATS
 from tests.unit.builders import Engine, analyzed
-from tests.unit.strategies.spark_plans import COLUMNS, DELTA, FILES, OTHER, PLANS, columns
+from tests.unit.strategies.stream_queries import COLUMNS, DELTA, FILES, OTHER, QUERIES, columns
 
 ON_TS = {"options": (("watermark", "ts DELAY OF INTERVAL 10 SECONDS"),)}
 OFF = (("incremental", "off"),)
@@ -31,11 +31,11 @@ def log(format_="parquet"):
 
 def chosen(name, *sources, key="", query="", facts=None, **clauses):
     """The engine of a table over one of the plans."""
-    text = query or PLANS[name]["query"]
+    text = query or QUERIES[name]["query"]
     ddl = "; ".join(f"{column} {TYPE.get(column, 'STRING')}" for column in columns(name))
     given = {
         "source_columns": COLUMNS,
-        "streaming": "modes" in PLANS[name],
+        "streaming": "modes" in QUERIES[name],
         "expanded": text.replace(" s.", " spark_catalog.s."),
         **(facts or {}),
     }

@@ -18,7 +18,7 @@ from dbt.adapters.spark_mt.strategies.checks import StrategyChecks
 from dbt.adapters.spark_mt.strategies.choice import choose
 from dbt.adapters.spark_mt.strategies.strategy import OutputMode
 from tests.unit.builders import NOW, TABLE, Engine, analyzed, stored
-from tests.unit.strategies.spark_plans import COLUMNS, PLANS, columns
+from tests.unit.strategies.stream_queries import COLUMNS, QUERIES, columns
 from tests.unit.strategies.test_stream import DELTA, codes, delta
 
 _HERE = "tests.unit.resolution.processors"
@@ -34,10 +34,10 @@ SETTINGS = Settings.from_confs(
 
 def resolved(name="counts", plan="batch_rows", settings=SETTINGS, **clauses):
     """Resolve a table over one of the plans, with a process function."""
-    text = PLANS[plan]["query"]
+    text = QUERIES[plan]["query"]
     ddl = "; ".join(f"{column} STRING" for column in columns(plan))
     expanded = text.replace(" s.", " spark_catalog.s.")
-    streams = "modes" in PLANS[plan]
+    streams = "modes" in QUERIES[plan]
     facts = {"source_columns": COLUMNS, "expanded": expanded, "streaming": streams}
     declared = DeclaredDefinition(text, options=(("process-function", name),), **clauses)
     known = Engine().knows(analyzed(text, ddl, delta(), **facts))

@@ -7,7 +7,7 @@ import pytest
 from dbt.adapters.spark_mt.query.operator_builder import operator_tree
 from dbt.adapters.spark_mt.strategies.strategy import STATEFUL, STREAM, Choice, OutputMode
 from dbt.adapters.spark_mt.strategies.stream_state import state_problems, stateful_operators
-from tests.unit.strategies.spark_plans import COLUMNS, CONTEXT, DELTA, OTHER, VIEWS, query_tree
+from tests.unit.strategies.stream_queries import COLUMNS, CONTEXT, DELTA, OTHER, VIEWS, query_tree
 
 ENGINE = Choice(STREAM, STATEFUL, output_mode=OutputMode.UPDATE, key=("k",), followed=(str(DELTA),))
 

@@ -82,27 +82,6 @@ class ViewQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class PlanOperator:
-    """An operator of the engine's own plan of a query, and what it reads.
-
-    Args:
-        name: Its name there, such as `Aggregate`.
-        detail: The text of the plan after the name.
-        children: Its inputs.
-        subqueries: Plans inside its expressions.
-        streaming: Whether the plan marks it as part of a stream.
-        relation: For an operator that names a relation of a catalog: its full name.
-    """
-
-    name: str
-    detail: str = ""
-    children: tuple[PlanOperator, ...] = ()
-    subqueries: tuple[PlanOperator, ...] = ()
-    streaming: bool = False
-    relation: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class AnalyzedQuery:
     """A query that the engine accepted.
 
@@ -120,7 +99,6 @@ class AnalyzedQuery:
         streaming: Whether the query reads a STREAM.
         lookups: Tables joined FOR SYSTEM_TIME AS OF the processing time.
         views: Every view through which it reads.
-        operators: The root of the engine's plan; None if it is not known.
         source_columns: The columns of the relations that the text names.
         more_columns: The columns of relations that views name, and of relations at a fixed version,
             by the name and the version.
@@ -139,7 +117,6 @@ class AnalyzedQuery:
     streaming: bool = False
     lookups: tuple[TableName, ...] = ()
     views: tuple[ViewQuery, ...] = ()
-    operators: PlanOperator | None = None
     source_columns: tuple[SourceColumns, ...] = ()
     more_columns: tuple[SourceColumns, ...] = ()
     process: ProcessCall | None = None

@@ -435,6 +435,12 @@ class Tree:
     columns: tuple[str, ...]
     gaps: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def has_watermark(self) -> bool:
+        """Whether the query has a WATERMARK, on a stream or on a table."""
+        nodes = walk(self.root)
+        return any(isinstance(node, Project) and node.event_time is not None for node in nodes)
+
 
 def keys_in(node: Operator) -> frozenset[str]:
     """Return the keys of the columns of an operator."""

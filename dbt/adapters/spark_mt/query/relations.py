@@ -429,12 +429,12 @@ def place_watermarks(tree: exp.Expr, clauses: Mapping[int, WatermarkClause]) -> 
     for node in list(tree.find_all(exp.Table, exp.Subquery)):
         alias = node.args.get("alias")
         name = alias.this if alias is not None else None
-        clause = clauses.get(name.meta.get("start", -1)) if name is not None else None
-        if clause is not None:
-            node.meta[_WATERMARK] = clause
-            placed += 1
-            if name.name == STAND_IN_ALIAS:
-                node.set("alias", None)
+        if name is None or (clause := clauses.get(name.meta.get("start", -1))) is None:
+            continue
+        node.meta[_WATERMARK] = clause
+        placed += 1
+        if name.name == STAND_IN_ALIAS:
+            node.set("alias", None)
     return placed == len(clauses)
 
 

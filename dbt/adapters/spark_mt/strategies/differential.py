@@ -21,7 +21,6 @@ from dbt.adapters.spark_mt.resolution.columns import has_distinct_columns, store
 from dbt.adapters.spark_mt.resolution.options import Incremental
 from dbt.adapters.spark_mt.strategies import reasons, strategy
 from dbt.adapters.spark_mt.strategies.reasons import Reason
-from dbt.adapters.spark_mt.strategies.stream_shape import has_watermark
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -108,7 +107,7 @@ def _moving(table: TableFacts) -> Iterator[Reason]:
     if analyzed.nondeterministic:
         functions = ", ".join(f"{name}()" for name in analyzed.nondeterministic)
         yield Reason("NONDETERMINISTIC", "", f"it uses {functions}")
-    if analyzed.streaming or table.watermarks or has_watermark(table.tree):
+    if analyzed.streaming or table.watermarks or table.tree.has_watermark:
         yield Reason("STREAM_QUERY", "", "a stream with a checkpoint keeps its rows")
     if table.shape.reason in _NOT_COMPUTED:
         yield Reason(table.shape.reason, "", table.shape.problem)

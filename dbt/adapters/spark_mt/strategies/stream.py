@@ -19,7 +19,6 @@ from dbt.adapters.spark_mt.strategies.strategy import OutputMode
 from dbt.adapters.spark_mt.strategies.stream_shape import (
     NotAStreamError,
     StreamShape,
-    has_watermark,
     stream_shape,
 )
 from dbt.adapters.spark_mt.strategies.table_facts import TableFacts
@@ -161,7 +160,7 @@ class _Streams:
         if self.table.is_row_wise:
             return self._row_wise(followed)
         logs = bool(followed) and all(s.kind is SourceKind.UNVERSIONED for s in followed)
-        if logs or self.table.watermarks or has_watermark(self.table.tree):
+        if logs or self.table.watermarks or self.table.tree.has_watermark:
             try:
                 return self._stateful(followed)
             except NotAStreamError as no:

@@ -166,16 +166,8 @@ def _key(rows: _Rows, tree: ops.Tree) -> tuple[frozenset[int], ...]:
     )
 
 
-def has_watermark(tree: ops.Tree) -> bool:
-    """Return whether the query itself has a watermark, on a stream or on a table."""
-    return any(
-        isinstance(node, ops.Project) and node.event_time is not None
-        for node in ops.walk(tree.root)
-    )
-
-
 def _by_spelling(names: Iterable[str]) -> Mapping[str, str]:
-    """Return full names by themselves, and in lower case."""
+    """Return full names as they are, and in lower case."""
     listed = tuple(names)
     return {name.lower(): name for name in listed} | {name: name for name in listed}
 
@@ -415,20 +407,19 @@ def _with_subquery(rows: _Rows, query: _Rows) -> _Rows:
 def _projected(node: ops.Project, rows: _Rows) -> _Rows:
     if node.event_time is not None:
         return _watermarked(node.event_time, rows)
+    if node.view is not None:
+        # Spark casts the columns of a view to its types: that ends a watermark, and may make two
+        # keys equal.
+        rows = replace(rows, times=_Times())
+        return rows if rows.key is None else rows.without(OutputMode.UPDATE, _cast_by(node.view))
+    times = rows.times.passed_on(node.columns)
     if rows.key is None:
-        return replace(rows, times=_times_after(node, rows))
+        return replace(rows, times=times)
+    key = tuple(_identified_by(part, node.columns, rows.times) for part in rows.key)
     if any(_WINDOW in column.expression.calls for column in node.columns):
         rows = _multiplied(node, rows)  # sliding windows overlap
-    if node.view is not None:
-        return rows.without(OutputMode.UPDATE, _cast_by(node.view))
-    key = tuple(_identified_by(part, node.columns, rows.times) for part in rows.key)
-    rows = replace(rows, times=_times_after(node, rows), key=key)
+    rows = replace(rows, times=times, key=key)
     return rows if all(key) else rows.without(OutputMode.UPDATE, _KEY_GONE)
-
-
-def _times_after(node: ops.Project, rows: _Rows) -> _Times:
-    """Return what is known of time; Spark casts the columns of a view, which ends a watermark."""
-    return rows.times.passed_on(node.columns) if node.view is None else _Times()
 
 
 def _cast_by(view: TableName) -> Reason:

@@ -171,8 +171,8 @@ class _Values:
             case ops.Project():
                 yield from ((c.attribute.key, self.text(c.expression)) for c in node.columns)
             case ops.Aggregate():
-                for each in (*node.groups, *node.calls):
-                    yield each.attribute.key, self.text(each.expression)
+                yield from ((g.attribute.key, self.text(g.expression)) for g in node.groups)
+                yield from ((c.attribute.key, self.text(c.expression)) for c in node.calls)
             case ops.Generate():
                 call = self.text(node.generator)
                 yield from ((a.key, f"{call}[{i}]") for i, a in enumerate(node.generated))

@@ -51,7 +51,7 @@ _OTHER_METASTORE = (
 _OF_CLASSES = ("spark.jars", "spark.driver.memory", "spark.driver.extra")
 _QUIET = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "WARN"}
 _WHOLE_PLANS = {"spark.sql.debug.maxToStringFields": "1000"}
-"""Plans show all columns: the choice of a strategy for a wide table depends on all of them."""
+"""Plans show all columns: which functions of time a query calls is found in the plan."""
 
 _KEPT_CODE = {"spark.sql.codegen.cache.maxEntries": "1000"}
 """One refresh can use 100 generated classes, and Spark keeps 100 by default. It would generate them

@@ -294,7 +294,6 @@ class SparkQueryAnalyzer:
                 for name in lookups.lookups
             ),
             views=views,
-            operators=inspection.plan.operators,
             source_columns=columns,
             more_columns=self._more_columns(expanded, context, columns, views),
         )

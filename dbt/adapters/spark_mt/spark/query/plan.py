@@ -1,4 +1,4 @@
-"""Plan of an analysed query: its operators and relations, from EXPLAIN EXTENDED.
+"""Plan of an analysed query: the relations that it reads, from EXPLAIN EXTENDED.
 
 The plan is Spark's own answer to which relations a query reads and through which views. It is text
 for people, so it never decides alone: names in it are looked up in the catalog. A query whose text
@@ -8,78 +8,9 @@ names other relations than its plan is not rewritten.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 from dbt.adapters.spark_mt.definition.columns import Parts, parts_of
-from dbt.adapters.spark_mt.query.analyzer import PlanOperator
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-
-_OPERATOR_LINE = re.compile(
-    r"^(?P<indent>(?:   |:  )*)(?:\+- |:- )(?P<stream>~?)(?P<name>\w+)(?P<detail>.*)$"
-)
-_STREAM_LEAF = re.compile(r"Streaming\w*Relation")
-
-
-@dataclass(slots=True)
-class _Node:
-    depth: int
-    name: str
-    detail: str
-    streaming: bool
-    children: list[_Node] = field(default_factory=list)
-    subqueries: list[_Node] = field(default_factory=list)
-
-
-def read_operators(text: str, relation_of: Callable[[str], str]) -> PlanOperator | None:
-    """Return the root of a plan's query; None where the text shows no tree.
-
-    Spark prints the inputs of an operator one level below it, and the plans inside its expressions
-    two levels. A line that begins no operator continues the one before, whose text had a line end.
-
-    Args:
-        text: The plan as EXPLAIN EXTENDED prints it; the line of the command itself has no marks.
-        relation_of: Returns the full name of the relation that an alias of the plan names, empty
-            for an alias that the query gives.
-    """
-    roots: list[_Node] = []
-    path: list[_Node] = []
-    for line in text.splitlines():
-        match = _OPERATOR_LINE.match(line)
-        if match is None:
-            if path:
-                path[-1].detail += f"\n{line}"
-            continue
-        depth = len(match["indent"]) // 3
-        while path and path[-1].depth >= depth:
-            path.pop()
-        name = match["name"]
-        streaming = bool(match["stream"]) or _STREAM_LEAF.match(name) is not None
-        node = _Node(depth, name, match["detail"].strip(), streaming)
-        if not path:
-            roots.append(node)
-        elif depth == path[-1].depth + 1:
-            path[-1].children.append(node)
-        else:
-            path[-1].subqueries.append(node)
-        path.append(node)
-    return _operator(roots[0], relation_of) if len(roots) == 1 else None
-
-
-def _operator(node: _Node, relation_of: Callable[[str], str]) -> PlanOperator:
-    children = tuple(_operator(child, relation_of) for child in node.children)
-    return PlanOperator(
-        name=node.name,
-        detail=node.detail,
-        children=children,
-        subqueries=tuple(_operator(query, relation_of) for query in node.subqueries),
-        streaming=node.streaming or any(child.streaming for child in children),
-        relation=relation_of(node.detail) if node.name == "SubqueryAlias" else "",
-    )
-
 
 _SESSION_CATALOG = "spark_catalog"
 _HEADER = "== Analyzed Logical Plan =="
@@ -120,14 +51,12 @@ class Plan:
         unnamed: How many relations have no name in a catalog (``parquet.`/path` ``).
         streaming: Whether any part of it is a stream.
         text: The plan's text.
-        operators: Its root; None where the text shows no tree.
     """
 
     relations: tuple[PlanRelation, ...]
     unnamed: int
     streaming: bool
     text: str
-    operators: PlanOperator | None = None
 
     @property
     def truncated(self) -> bool:
@@ -156,8 +85,7 @@ def read_plan(explained: str, *, fold: bool = True) -> Plan | None:
     for line in lines:
         reader.read(len(line["indent"]) // 3, line["node"])
     streaming = any(line["stream"] for line in lines)
-    operators = read_operators(text, reader.relation)
-    return Plan(tuple(reader.relations), reader.unnamed, streaming, text, operators)
+    return Plan(tuple(reader.relations), reader.unnamed, streaming, text)
 
 
 class _Reader:
@@ -187,11 +115,6 @@ class _Reader:
             self.unnamed += 1
         if _ALIAS.match(node) is None:
             self._named_at = -1
-
-    def relation(self, alias: str) -> str:
-        """Return the full name of the relation that an alias names; empty for a query's own."""
-        parts = parts_of(alias)
-        return ".".join(self._folded(parts)) if len(parts) > 1 else ""
 
     def _read_alias(self, depth: int, name: Parts) -> None:
         self._named_at = depth if len(name) > 1 else -1

@@ -1,4 +1,4 @@
-"""Plans as Spark 4.2 prints them, and in which output modes it agreed to run them as streams."""
+"""Queries, and in which output modes Spark 4.2 agreed to run them as streams."""
 
 from __future__ import annotations
 
@@ -14,13 +14,11 @@ from dbt.adapters.spark_mt.definition.columns import (
 )
 from dbt.adapters.spark_mt.query.analyzer import Source, SourceKind, ViewQuery
 from dbt.adapters.spark_mt.query.operator_builder import operator_tree
-from dbt.adapters.spark_mt.spark.query.plan import read_plan
 
 if TYPE_CHECKING:
-    from dbt.adapters.spark_mt.query.analyzer import PlanOperator
     from dbt.adapters.spark_mt.query.operators import Tree
 
-PLANS = json.loads(Path(__file__).with_name("spark_plans.json").read_text(encoding="utf-8"))
+QUERIES = json.loads(Path(__file__).with_name("stream_queries.json").read_text(encoding="utf-8"))
 DELTA, OTHER, FILES, JSON = (TableName(name, "s", "spark_catalog") for name in "opfj")
 """Delta tables o (id, c, v, ts) and p (id, d, ts2), a Parquet table f like o, a JSON table j."""
 
@@ -53,22 +51,10 @@ VIEWS = (
 
 def query_tree(name: str) -> Tree:
     """The operator tree of a query."""
-    query = PLANS[name]["query"]
+    query = QUERIES[name]["query"]
     return operator_tree(query, CONTEXT, columns(name), sources=COLUMNS, views=VIEWS)
-
-
-def operators(name: str) -> PlanOperator | None:
-    """The tree of a plan."""
-    return tree(PLANS[name]["plan"])
-
-
-def tree(lines: list[str]) -> PlanOperator | None:
-    """The tree of lines as EXPLAIN EXTENDED prints them."""
-    text = "\n".join(lines)
-    plan = read_plan(f"== Analyzed Logical Plan ==\n{text}\n\n== Optimized Logical Plan ==\n")
-    return plan.operators if plan else None
 
 
 def columns(name: str) -> tuple[str, ...]:
     """The names of a query's result."""
-    return tuple(PLANS[name]["columns"])
+    return tuple(QUERIES[name]["columns"])
