@@ -416,6 +416,7 @@ MARK = "WATERMARK ts DELAY OF INTERVAL 10 SECONDS"
     [
         (f"SELECT a FROM STREAM t {MARK} WHERE t.a > 0", "t"),
         (f"SELECT x.a FROM STREAM t {MARK} AS x", "t"),
+        (f"SELECT _wm.a FROM STREAM t {MARK} AS _wm", "t"),
         (f"SELECT x.a FROM STREAM (t) {MARK} x LATERAL VIEW explode(ys) e AS y", "t"),
         (f"SELECT a FROM STREAM t WITH ('x' = 'y') {MARK} GROUP BY a", "t"),
         (f"SELECT a FROM (SELECT a, ts FROM (SELECT * FROM t)) {MARK}", "Project"),

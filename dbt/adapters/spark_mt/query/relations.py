@@ -13,7 +13,6 @@ from dbt.adapters.spark_mt.query import expressions as exprs
 from dbt.adapters.spark_mt.query import operators as ops
 from dbt.adapters.spark_mt.query.functions import GENERATORS, TABLE_FUNCTIONS
 from dbt.adapters.spark_mt.query.syntax import UnreadableError, read_query, sql
-from dbt.adapters.spark_mt.query.text import STAND_IN_ALIAS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -433,7 +432,7 @@ def place_watermarks(tree: exp.Expr, clauses: Mapping[int, WatermarkClause]) -> 
             continue
         node.meta[_WATERMARK] = clause
         placed += 1
-        if name.name == STAND_IN_ALIAS:
+        if not clause.is_named:
             node.set("alias", None)
     return placed == len(clauses)
 

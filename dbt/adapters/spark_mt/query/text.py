@@ -245,21 +245,21 @@ class WatermarkClause:
     Args:
         column: The column of a row's time as written; an expression with an alias adds a column.
         delay: The interval as written.
+        is_named: Whether the relation has an alias of its own.
     """
 
     column: str
     delay: str
+    is_named: bool
 
 
-STAND_IN_ALIAS = "_wm"
-"""The alias of a relation with a WATERMARK, and without an alias of its own."""
+_STAND_IN_ALIAS = "_wm"
 
 
 def watermarks_of(query: str) -> tuple[str, dict[int, WatermarkClause]]:
     """Return the text of `readable_text`, and the WATERMARK clauses by the alias of the relation.
 
-    An alias is known by its offset. A relation without one has the alias `STAND_IN_ALIAS`, in the
-    place of the clause.
+    An alias is known by its offset. A relation without one gets one in the place of the clause.
     """
     tokens = tokens_of(query)
     text = _readable(query, tokens)
@@ -273,11 +273,10 @@ def watermarks_of(query: str) -> tuple[str, dict[int, WatermarkClause]]:
         alias = last + 1 + _is(tokens, last + 1, TokenType.ALIAS)
         named = _is(tokens, alias, *_NAME_END)
         start = tokens[alias].start if named else token.start
-        clauses[start] = WatermarkClause(
-            column, query[tokens[delay + 2].start : tokens[last].end + 1]
-        )
+        interval = query[tokens[delay + 2].start : tokens[last].end + 1]
+        clauses[start] = WatermarkClause(column, interval, named)
         if not named:
-            text = replace_at(text, [(start, start + len(STAND_IN_ALIAS), STAND_IN_ALIAS)])
+            text = replace_at(text, [(start, start + len(_STAND_IN_ALIAS), _STAND_IN_ALIAS)])
     return text, clauses
 
 
