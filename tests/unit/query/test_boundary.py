@@ -87,6 +87,7 @@ QUERIES = {
 _NOT_OF_THE_TREE = {"analyzer", "bags", "boundary", "types"}
 """Modules without a part of the analysis of a text, and the boundary itself."""
 _OF_FAILURES = {"partial_sums._no", "partial_sums._none", "operator_sql.not_rendered"}
+_OF_FAILURES |= {"operators._none_known"}
 """What stands for a result."""
 _EDITING = {"text.replace_at", "text.blank", "text.without_lookups", "text._words"}
 """Functions that change the text of a statement: a failure here is one of the statement."""

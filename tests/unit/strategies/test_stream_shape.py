@@ -308,6 +308,18 @@ def test_a_side_that_is_no_stream_may_be_anything(side):
     assert [reason.code for reason in found.reasons] == ["STATIC_SIDE"]
 
 
+def test_a_function_that_may_aggregate_is_left_to_spark():
+    """Spark refuses to add the rows of an aggregate without a watermark to group by."""
+    found = streamed("SELECT s.f(v) AS x FROM STREAM s.o")
+    assert (found.output_mode, found.stateful) == (OutputMode.APPEND, False)
+    side = "(SELECT s.f(id) AS id FROM s.p) AS q"
+    assert streamed(f"SELECT o.id FROM STREAM s.o JOIN {side} ON q.id = o.id").followed
+    assert problems(f"SELECT s.f(n) AS n FROM {GROUPS}") == ["NO_WATERMARK", "KEY_NOT_IN_RESULT"]
+    assert problems("SELECT s.f(v) AS x FROM STREAM s.o LIMIT 3") == ["LIMIT"]
+    distinct = problems("SELECT DISTINCT s.f(v) AS x FROM STREAM s.o")
+    assert distinct == ["NO_WATERMARK", "UNKNOWN_FUNCTION"]
+
+
 def test_rows_that_were_seen_may_be_filtered_but_not_joined_again():
     seen = "(SELECT DISTINCT id, c FROM STREAM s.o)"
     assert streamed(f"SELECT * FROM {seen} WHERE id > 1").key == (frozenset({0}), frozenset({1}))

@@ -42,6 +42,8 @@ _CLAUSES = frozenset(
     | {"qualify", "windows", "distinct", "order", "sort", "cluster", "distribute", "limit"}
     | {"offset", "this", "expression", "alias", "side", "wrapped", "by_name"}
 )
+MAY_AGGREGATE = "UNKNOWN_FUNCTION"
+"""The reason code of a SELECT with nothing but functions that are not known."""
 
 
 def _not_understood(problem: str) -> ops.Tree:
@@ -301,9 +303,6 @@ class _Builder:
             for each in computation.subqueries:
                 rows = each.over(rows)
             rows = ops.Aggregate(rows, computation.groups, computation.calls, computation.sets)
-        elif name := unknown_function(bound for _, bound in items):
-            problem = f"it may aggregate all rows ({name}())"
-            raise ops.NotUnderstoodError(reason="UNKNOWN_FUNCTION", problem=problem)
         if parts.having is not None:
             rows = filtered(rows, parts.having)
         windows = Computation(self._facts.attribute)
@@ -312,7 +311,8 @@ class _Builder:
         rows = ops.Window(rows, windows.windows) if windows.windows else rows
         if parts.qualify is not None:
             rows = filtered(rows, parts.qualify)
-        return self._result(select, rows, parts)
+        result = self._result(select, rows, parts)
+        return result if computation.is_aggregate else _doubted(result, items)
 
     def _result(self, select: exp.Select, rows: ops.Operator, parts: _Parts) -> relations.Result:
         """Compute the items of a SELECT, and apply DISTINCT, ORDER BY and LIMIT."""
@@ -449,6 +449,16 @@ class _Builder:
             rows = ops.Generate(rows, exprs.Expression(bound.tree), outer, generated)
             result += [(a.name, Bound(a.expression.tree)) for a in generated]
         return rows, result
+
+
+def _doubted(result: relations.Result, items: Sequence[tuple[str, Bound]]) -> relations.Result:
+    """Mark the result of a SELECT that may be one row for all rows."""
+    name = unknown_function(bound for _, bound in items)
+    if not name:
+        return result
+    problem = f"it may aggregate all rows ({name}())"
+    part = ops.Opaque(MAY_AGGREGATE, problem, (result.node,), is_complete=True)
+    return replace(result, node=part)
 
 
 def _check_clauses(node: exp.Expr) -> None:

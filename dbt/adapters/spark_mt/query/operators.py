@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
+from dbt.adapters.spark_mt.query.boundary import guarded
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -420,6 +422,10 @@ class Limit(_Unary):
     offset: Expression | None
 
 
+def _none_known(_: str) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Tree:
     """The operator tree of a query.
@@ -436,6 +442,7 @@ class Tree:
     gaps: tuple[tuple[str, str], ...] = ()
 
     @property
+    @guarded(_none_known)
     def has_watermark(self) -> bool:
         """Whether the query has a WATERMARK, on a stream or on a table."""
         nodes = walk(self.root)

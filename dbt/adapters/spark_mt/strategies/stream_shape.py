@@ -18,6 +18,7 @@ from dbt.adapters.spark_mt.query import operators as ops
 from dbt.adapters.spark_mt.query.analyzer import SourceKind
 from dbt.adapters.spark_mt.query.boundary import UNEXPECTED, guarded
 from dbt.adapters.spark_mt.query.expressions import call_name
+from dbt.adapters.spark_mt.query.operator_builder import MAY_AGGREGATE
 from dbt.adapters.spark_mt.resolution.durations import (
     InvalidDurationError,
     describe_duration,
@@ -331,8 +332,8 @@ class _Walk:
             return self._scanned(node)
         inputs = [self.rows(each) for each in node.inputs]
         if isinstance(node, ops.Opaque):
-            _check_opaque(node, inputs)
-        elif any(rows.streaming for rows in inputs):
+            return _not_understood(node, inputs)
+        if any(rows.streaming for rows in inputs):
             return _OPERATORS.get(type(node), _unsupported)(node, *inputs)
         return _Rows(streaming=False)
 
@@ -368,10 +369,15 @@ class _Walk:
         return marks[0] if marks else None
 
 
-def _check_opaque(node: ops.Opaque, inputs: Sequence[_Rows]) -> None:
-    """Refuse a part that is not understood and may read a stream."""
-    if not node.is_complete or any(rows.streaming for rows in inputs):
-        raise NotAStreamError(Reason(node.reason, "", node.problem))
+def _not_understood(node: ops.Opaque, inputs: Sequence[_Rows]) -> _Rows:
+    """Return the rows of a part that is not understood, where it cannot read another stream."""
+    why = Reason(node.reason, "", node.problem)
+    if node.is_complete and not any(rows.streaming for rows in inputs):
+        return _Rows(streaming=False)
+    if node.reason != MAY_AGGREGATE:
+        raise NotAStreamError(why)
+    # Without a watermark to group by, Spark refuses to add the rows of an aggregate.
+    return inputs[0].without(OutputMode.UPDATE, why)
 
 
 _FILTER, _AGGREGATE, _DISTINCT, _JOIN = "Filter", "Aggregate", "Distinct", "Join"
