@@ -93,10 +93,6 @@ class Change:
 
 _BEFORE, _AFTER, _ADDED, _REMOVED = range(4)
 TABLE = -1
-FEW_SCANS = 2
-"""Up to how many whole relations the change of an operator reads in place: a relation of its own
-costs a job."""
-
 _IDENTITY = re.compile(r"#\d+`")
 
 
@@ -227,17 +223,9 @@ class Changes:
         return Change(terms(left.added, right.added), terms(left.removed, right.removed))
 
     def _of_side(self, node: ops.Operator) -> Change:
-        """Return the change of a join's input, computed once where it reads many relations.
-
-        That of one row is empty if its values are equal.
-        """
+        """Return the change of a join's input; that of one row is empty if its values are equal."""
         change = self.of(node)
-        if _is_one_row(node):
-            return self.consolidated(change.each(self._one_row))
-        return change.each(self._small)
-
-    def _small(self, rows: ops.Operator) -> ops.Operator:
-        return self.shared(rows) if _whole_scans(rows) > FEW_SCANS else rows
+        return self.consolidated(change.each(self._one_row)) if _is_one_row(node) else change
 
     def _partners(
         self,
