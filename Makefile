@@ -1,18 +1,19 @@
 # Every target sets up what it needs. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help setup lint format types test package site changelog release unit durations incremental functional conformance corpus airflow lake matrix browser faults soak demo serve bench docs clean
+.PHONY: help setup ci lint format types test package site newest changelog release unit durations incremental functional conformance corpus airflow lake matrix browser faults soak demo serve bench docs clean
 
 python := .venv/bin/python
-# Suites of tests/functional; each runs in a process (and a JVM) of its own. The longest come first,
-# so that no lane waits for one of them at the end.
-longest = tests/functional/engine/ tests/functional/streams/ tests/functional/adapter/
-functional_suites = $(longest) $(filter-out %/__pycache__/ $(longest),$(sort $(wildcard tests/functional/*/)))
+# Suites of tests/functional; each runs in a process (and a JVM) of its own.
+functional_suites = $(filter-out %/__pycache__/,$(sort $(wildcard tests/functional/*/)))
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1: /p' $(MAKEFILE_LIST) | column -t -s: 2>/dev/null || true
 
 setup: ## make .venv with the pinned packages, fetch the jars; quick when done
 	@tools/setup.sh
+
+ci: lint ## all that CI checks after set-up, in two lanes
+	@$(python) tools/run_suites.py --lanes 2 -m "not conformance" -- $(functional_suites) tests/unit make:types make:package make:site make:newest
 
 lint: setup ## ruff: rules and format
 	$(python) -m ruff check .
@@ -30,6 +31,9 @@ test: setup ## all tests that CI runs
 
 unit: setup ## the fast tests, no JVM
 	@$(python) tools/run_suites.py -- tests/unit
+
+newest: setup ## the tests of the adapter with the newest dbt, a part of the matrix
+	@$(python) -m tools.matrix --only tests/functional/adapter/ newest-dbt
 
 durations: ## where the time of the last runs went: the slowest files and tests
 	@$(python) tools/run_suites.py --durations

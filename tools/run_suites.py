@@ -1,18 +1,22 @@
 #!/usr/bin/env python3
-"""Runner of test suites in lanes.
+"""Runner of test suites, and of targets of make, in lanes.
 
 Each suite is a pytest process of its own: a JVM holds one Spark configuration, and suites need
-different ones. Suites start in the order of the command line, as many in parallel as there are
-lanes. With one lane their output is shown as it comes, otherwise when a suite has ended. Outputs
-and durations of the last run of each suite are in `.work/tests`.
+different ones. `make:lint` is a job too, and `make:package,matrix` is one job of two targets. As
+many jobs run in parallel as there are lanes. With several lanes, those start first that took
+longest in the recorded run (`tools/durations.json`), and their output is shown when they have
+ended. With one lane they run in the order of the command line. Outputs and durations of the last
+run of each job are in `.work/tests`.
 
     tools/run_suites.py [--lanes N] [pytest options] -- suite …
     tools/run_suites.py --durations
+    tools/run_suites.py --record
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import signal
 import subprocess
 import sys
@@ -29,8 +33,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 ROOT = Path(__file__).resolve().parent.parent
-PYTEST = (str(ROOT / ".venv" / "bin" / "python"), "-m", "pytest")
+PYTEST = (str(ROOT / ".venv" / "bin" / "python"), "-m", "pytest", "-p", "tools.cpu_time")
+MAKE = "make:"
 OUTPUTS = ROOT / ".work" / "tests"
+RECORD = ROOT / "tools" / "durations.json"
+"""Seconds of each job in the run of CI that was recorded last."""
+JOBS = "jobs.json"
+PROPERTY = "cpu"
+"""The property of a test in a report, which `tools/cpu_time.py` sets."""
 SLOWEST = 30
 """How many tests, and how many files, a report of durations lists."""
 NO_TESTS = 5
@@ -53,6 +63,26 @@ class Ended:
 
     def __str__(self) -> str:
         return f"{self.suite:28} {self.seconds:5.0f} s  {self.closing}"
+
+
+def recorded() -> dict[str, dict[str, float]]:
+    """Return what the recorded run of CI took, by job."""
+    found: dict[str, dict[str, float]] = json.loads(RECORD.read_text(encoding="utf-8"))
+    return found
+
+
+def longest_first(suites: Sequence[str]) -> list[str]:
+    """Sort suites by the seconds that are recorded of them, those without a record first.
+
+    A lane that takes the next job when it has ended one waits for no other lane as long as the
+    last jobs are short.
+    """
+    known = recorded()
+
+    def seconds(suite: str) -> float:
+        return -known[suite]["seconds"] if suite in known else float("-inf")
+
+    return sorted(suites, key=seconds)
 
 
 class Lanes:
@@ -95,7 +125,11 @@ class Lanes:
         began = time.monotonic()
         durations = self.output(suite).with_suffix(".xml")
         durations.unlink(missing_ok=True)
-        command = [*self._command, suite, f"--junitxml={durations}"]
+        if suite.startswith(MAKE):
+            targets = suite.removeprefix(MAKE).split(",")
+            command = ["make", "--no-print-directory", *targets]
+        else:
+            command = [*self._command, suite, f"--junitxml={durations}"]
         with self.output(suite).open("wb") as output:
             process = subprocess.Popen(  # noqa: S603 - the command is pytest
                 command,
@@ -118,7 +152,8 @@ class Lanes:
 
     def output(self, suite: str) -> Path:
         """The file with the output of a suite."""
-        return self._outputs / f"{suite.strip('/').replace('/', '.')}.txt"
+        name = suite.strip("/").replace("/", ".").replace(":", ".")
+        return self._outputs / f"{name}.txt"
 
     def _show(self, suite: str) -> None:
         with self._printing:
@@ -138,11 +173,13 @@ class Timed:
 
     Args:
         module: The dotted name of its file, with its class if it has one.
+        cpu: Seconds of processors, as `tools/cpu_time.py` counts them.
     """
 
     module: str
     name: str
     seconds: float
+    cpu: float = 0.0
 
 
 def timed_tests(paths: Iterable[Path]) -> Iterator[Timed]:
@@ -151,34 +188,69 @@ def timed_tests(paths: Iterable[Path]) -> Iterator[Timed]:
         if path.exists():  # a suite that was killed writes none
             for case in ET.parse(path).iter("testcase"):  # noqa: S314 - pytest wrote it
                 of = case.attrib
-                yield Timed(of["classname"], of["name"], float(of["time"]))
+                cpu = sum(
+                    float(each.attrib["value"])
+                    for each in case.iter("property")
+                    if each.attrib["name"] == PROPERTY
+                )
+                yield Timed(of["classname"], of["name"], float(of["time"]), cpu)
 
 
 def durations(paths: Iterable[Path], most: int = SLOWEST) -> str:
     """Return the slowest tests, and the files and classes that take longest.
 
-    A fixture of a module or a session counts for the first test that uses it.
+    A fixture of a module or a session counts for the first test that uses it. The second figure is
+    the CPU time.
     """
     tests = list(timed_tests(paths))
-    modules: defaultdict[str, float] = defaultdict(float)
+    modules: defaultdict[str, list[Timed]] = defaultdict(list)
     for test in tests:
-        modules[test.module] += test.seconds
-    longest = sorted(modules.items(), key=lambda each: -each[1])[:most]
+        modules[test.module].append(test)
+    sums = [_sum(of, name) for name, of in modules.items()]
+    longest = sorted(sums, key=lambda each: -each.seconds)[:most]
     slowest = sorted(tests, key=lambda test: -test.seconds)[:most]
     lines = [
-        f"{sum(modules.values()):7.1f} s  {len(tests)} tests",
+        _timed(_sum(tests), f"{len(tests)} tests"),
         "",
-        *(f"{seconds:7.1f} s  {module}" for module, seconds in longest),
+        *(_timed(each, each.module) for each in longest),
         "",
-        *(f"{test.seconds:7.1f} s  {test.module}::{test.name}" for test in slowest),
+        *(_timed(test, f"{test.module}::{test.name}") for test in slowest),
     ]
     return "".join(f"{line}\n" for line in lines)
+
+
+def _sum(tests: Sequence[Timed], module: str = "") -> Timed:
+    seconds, cpu = sum(test.seconds for test in tests), sum(test.cpu for test in tests)
+    return Timed(module, "", seconds, cpu)
+
+
+def _timed(test: Timed, text: str) -> str:
+    return f"{test.seconds:7.1f} s {test.cpu:7.1f} s CPU  {text}"
+
+
+def note(ended: Iterable[Ended], lanes: Lanes) -> None:
+    """Add the figures of jobs to those of earlier runs, for `--record`."""
+    file = OUTPUTS / JOBS
+    kept = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    for each in ended:
+        tests = list(timed_tests([lanes.output(each.suite).with_suffix(".xml")]))
+        cpu = round(_sum(tests).cpu)
+        kept[each.suite] = {"seconds": round(each.seconds), "cpu": cpu, "tests": len(tests)}
+    file.write_text(_document(kept), encoding="utf-8")
+
+
+def _document(jobs: dict[str, dict[str, float]]) -> str:
+    by_seconds = sorted(jobs.items(), key=lambda each: (-each[1]["seconds"], each[0]))
+    return f"{json.dumps(dict(by_seconds), indent=2)}\n"
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run the suites after `--`; return 1 if one of them failed."""
     if arguments == ["--durations"]:
         _write(durations(sorted(OUTPUTS.glob("*.xml"))).encode())
+        return 0
+    if arguments == ["--record"]:
+        RECORD.write_text((OUTPUTS / JOBS).read_text(encoding="utf-8"), encoding="utf-8")
         return 0
     parser = argparse.ArgumentParser(description="Run test suites in lanes.")
     parser.add_argument("--lanes", type=int, default=1, help="how many suites run in parallel")
@@ -189,7 +261,9 @@ def main(arguments: Sequence[str]) -> int:
     lanes = Lanes(known.lanes, (*PYTEST, *options), OUTPUTS)
     for signum in (signal.SIGINT, signal.SIGTERM):
         signal.signal(signum, lambda number, _: lanes.stop(number))
-    ended = lanes.run(arguments[split + 1 :])
+    named = arguments[split + 1 :]
+    ended = lanes.run(longest_first(named) if known.lanes > 1 else named)
+    note(ended, lanes)
     of = (lanes.output(each.suite).with_suffix(".xml") for each in ended)
     _write(b"\n", durations(of).encode(), b"\n", *(f"{each}\n".encode() for each in ended))
     return int(any(each.failed for each in ended))

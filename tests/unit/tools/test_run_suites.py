@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -60,10 +61,15 @@ def test_suites_of_one_lane_run_one_after_another(lanes):
 def reports(tmp_path):
     """Reports of two suites, as pytest writes them; a third suite was killed."""
     for name, cases in {
-        "a": [("t.a", "x", 0.5), ("t.a", "y", 2.0)],
-        "b": [("t.b", "z", 1)],
+        "a": [("t.a", "x", 0.5, 0.25), ("t.a", "y", 2.0, 3)],
+        "b": [("t.b", "z", 1, 0)],
     }.items():
-        of = (f'<testcase classname="{c}" name="{n}" time="{s}"/>' for c, n, s in cases)
+        of = (
+            f'<testcase classname="{c}" name="{n}" time="{s}"><properties>'
+            f'<property name="cpu" value="{cpu}"/><property name="other" value="x"/>'
+            "</properties></testcase>"
+            for c, n, s, cpu in cases
+        )
         report = f"<testsuites><testsuite>{''.join(of)}</testsuite></testsuites>"
         (tmp_path / f"{name}.xml").write_text(report, encoding="utf-8")
     return [tmp_path / f"{name}.xml" for name in ("a", "b", "killed")]
@@ -71,15 +77,56 @@ def reports(tmp_path):
 
 def test_durations_are_those_of_tests_and_of_their_files(reports):
     assert run_suites.durations(reports, most=2).split("\n") == [
-        "    3.5 s  3 tests",
+        "    3.5 s     3.2 s CPU  3 tests",
         "",
-        "    2.5 s  t.a",
-        "    1.0 s  t.b",
+        "    2.5 s     3.2 s CPU  t.a",
+        "    1.0 s     0.0 s CPU  t.b",
         "",
-        "    2.0 s  t.a::y",
-        "    1.0 s  t.b::z",
+        "    2.0 s     3.0 s CPU  t.a::y",
+        "    1.0 s     0.0 s CPU  t.b::z",
         "",
     ]
+
+
+@pytest.fixture
+def record(tmp_path, monkeypatch):
+    """The recorded durations, in a file of this test."""
+    file = tmp_path / "durations.json"
+    file.write_text("{}", encoding="utf-8")
+    monkeypatch.setattr(run_suites, "RECORD", file)
+    monkeypatch.setattr(run_suites, "OUTPUTS", tmp_path)
+    return file
+
+
+def test_the_longest_jobs_of_the_recorded_run_start_first(record):
+    figures = {"short": 9, "long": 70, "middle": 30}
+    record.write_text(json.dumps({name: {"seconds": s} for name, s in figures.items()}))
+    named = ["short", "new", "middle", "long"]
+    assert run_suites.longest_first(named) == ["new", "long", "middle", "short"]
+
+
+def test_the_figures_of_the_last_runs_can_be_recorded(reports, record, tmp_path):
+    lanes = Lanes(2, (), tmp_path)
+    run_suites.note([Ended("a", 0, "2 passed", 3.6), Ended("b", 1, "1 failed", 1.2)], lanes)
+    run_suites.note([Ended("b", 0, "1 passed", 9.1), Ended("make:lint", 0, "", 4.0)], lanes)
+    assert reports
+    assert json.loads(record.read_text()) == {}
+    assert run_suites.main(["--record"]) == 0
+    assert json.loads(record.read_text()) == {
+        "b": {"seconds": 9, "cpu": 0, "tests": 1},
+        "a": {"seconds": 4, "cpu": 3, "tests": 2},
+        "make:lint": {"seconds": 4, "cpu": 0, "tests": 0},
+    }
+    assert list(json.loads(record.read_text())) == ["b", "a", "make:lint"]
+
+
+def test_targets_of_make_are_jobs_too(lanes, tmp_path, monkeypatch):
+    text = "one:\n\t@echo made one\ntwo:\n\t@echo made two\nbad:\n\t@false\n"
+    (tmp_path / "Makefile").write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    both, bad = lanes(2).run(["make:one,two", "make:bad"])
+    assert (both.code, both.closing, both.failed) == (0, "made two", False)
+    assert bad.failed
 
 
 def test_a_suite_leaves_its_durations(tmp_path, monkeypatch, capfdbinary):
