@@ -19,6 +19,10 @@ pytest_plugins = ["dbt.tests.fixtures.project"]
 _CONFS = {
     "spark.master": "local[2]",
     "spark.driver.memory": "3g",
+    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC",
+    # tables have few rows: compiling classes for each query is a quarter of the time
+    "spark.sql.codegen.wholeStage": False,
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.ui.enabled": False,
     "spark.ui.retainedJobs": 10,
     "spark.ui.retainedStages": 10,
