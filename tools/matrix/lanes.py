@@ -157,7 +157,6 @@ CORE = {
         "test_incremental.py::test_rows_are_those_of_the_query_after_any_change",
         "test_incremental.py::test_partial_sums_follow_the_sources",
         "test_incremental.py::test_only_changed_rows_are_written",
-        "test_incremental.py::test_sources_with_deletion_vectors_and_with_a_change_data_feed",
         *(
             f"test_operator_trees.py::test_queries_of_tpch[{query}]"
             for query in ("q01", "q03", "q05", "q09", "q13", "q17", "q18", "q21")

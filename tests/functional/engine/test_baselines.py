@@ -15,10 +15,7 @@ from tests.behaviour.spark import SparkTables
 
 CORE, REST = divided(
     Baselines,
-    (
-        "from_now_begins_empty_and_takes_each_new_row_once",
-        "a_race_applies_changes_once",
-    ),
+    ("from_now_begins_empty_and_takes_each_new_row_once",),
 )
 FAULTS = [
     pytest.param(CASES[name], 0, after, id=f"{name}-{'after' if after else 'before'}")

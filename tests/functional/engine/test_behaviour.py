@@ -18,35 +18,20 @@ from tests.behaviour.suite import Behaviour
 CORE, REST = divided(
     Behaviour,
     (
-        "a_created_table_holds_the_result_of_its_query",
-        "only_added_rows_are_computed_and_changes_of_other_writers_are_reported",
-        "a_change_of_another_writer_between_plan_and_commit_is_reported",
-        "a_changed_query_fills_the_table_and_keeps_its_identity",
-        "a_refusal_comes_before_any_change",
-        "dropping",
         "a_partition_is_refreshed_alone",
-        "a_violated_constraint_keeps_the_old_rows",
-        "a_refresh_that_lost_a_race_plans_again",
         "a_refresh_does_not_write_a_recreated_table",
-        "two_creators_make_one_table",
     ),
 )
-CHECKS_CORE, CHECKS_REST = divided(
-    Checks, ("rows_are_counted_as_often_as_they_differ", "describe_shows_drift")
-)
+CHECKS_CORE, CHECKS_REST = divided(Checks, ("describe_shows_drift",))
 ALTERATIONS_CORE, ALTERATIONS_REST = divided(
     Alterations,
-    (
-        "a_second_query_is_merged_on_the_key",
-        "suspending_in_parallel_with_a_refresh_does_both",
-    ),
+    ("a_second_query_is_merged_on_the_key",),
 )
 COLUMN_LISTS_CORE, COLUMN_LISTS_REST = divided(
     ColumnLists,
     (
         "a_list_of_names_grows_with_the_query",
         "others_cannot_write_null_where_the_list_says_not_null",
-        "a_dropped_not_null_is_added_by_the_next_statement",
         "an_adopted_table_refuses_null",
     ),
 )

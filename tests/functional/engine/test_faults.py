@@ -30,6 +30,7 @@ FAULTS = [
 ]
 
 
+@pytest.mark.conformance
 class TestFaults(Faults):
     """The cases in which Delta has a part."""
 

@@ -109,6 +109,7 @@ def reasons(tables: MaterializedTables) -> str:
     [s if s in ALWAYS else pytest.param(s, marks=pytest.mark.conformance) for s in SHAPES],
 )
 def test_rows_are_those_of_the_query_after_any_change(tables, shape):
+    tables.sql("ALTER TABLE f SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')")
     create(tables, SHAPES[shape])
     added = "INSERT INTO f VALUES (900, 3, 4, 1.5), (901, NULL, 4, 1), (901, NULL, 4, 1)"
     refreshed(tables, added, by="append" if shape in ROW_WISE else NAME)
@@ -119,12 +120,10 @@ def test_rows_are_those_of_the_query_after_any_change(tables, shape):
 AGGREGATE = SHAPES["aggregate"]
 
 
+@pytest.mark.conformance
 @pytest.mark.parametrize(
     "properties",
-    [
-        "'delta.enableDeletionVectors' = 'true'",
-        pytest.param("'delta.enableChangeDataFeed' = 'true'", marks=pytest.mark.conformance),
-    ],
+    ["'delta.enableDeletionVectors' = 'true'", "'delta.enableChangeDataFeed' = 'true'"],
 )
 def test_sources_with_deletion_vectors_and_with_a_change_data_feed(tables, properties):
     tables.sql(f"ALTER TABLE f SET TBLPROPERTIES ({properties})")
@@ -152,6 +151,7 @@ def test_commits_that_change_no_row_change_no_file(tables):
     assert sorted(tables.sql("SELECT * FROM t").inputFiles()) == files
 
 
+@pytest.mark.conformance
 def test_columns_of_files_are_computed_again(tables):
     """OPTIMIZE changes them without a change of a row."""
     query = "SELECT id, f._metadata.file_name AS file FROM f WHERE id > 190"
@@ -176,6 +176,7 @@ def test_a_restored_source(tables):
     refreshed(tables, f"RESTORE TABLE f TO VERSION AS OF {before}")
 
 
+@pytest.mark.conformance
 def test_a_replaced_and_a_recreated_source_are_read_whole(tables):
     create(tables, AGGREGATE)
     again = "CREATE OR REPLACE TABLE f USING delta AS SELECT * FROM f"
@@ -311,6 +312,7 @@ def test_mode_full_that_followed_from_the_freshness(tables):
     assert tables.refresh("t", force=True).strategy == "recompute"
 
 
+@pytest.mark.conformance
 def test_a_large_change_and_changes_by_others_lead_to_a_recompute(tables):
     create(tables, AGGREGATE)
     refreshed(tables, "UPDATE f SET v = v + 1 WHERE id < 50", by="recompute")
@@ -321,6 +323,7 @@ def test_a_large_change_and_changes_by_others_lead_to_a_recompute(tables):
     refreshed(tables, "INSERT INTO f VALUES (901, 3, 4, 1.5)")
 
 
+@pytest.mark.conformance
 def test_a_change_that_cannot_be_applied_leads_to_a_recompute(tables, monkeypatch):
     create(tables, AGGREGATE)
     row = "SELECT {} AS k, 1L AS n, 1L AS c, 1L AS s"
@@ -409,6 +412,7 @@ def test_rows_that_were_lost_with_their_executor_are_computed_again(tables, monk
     assert len(fenced_commits(tables, "t")) == 3, "CREATE, ALTER, and one refresh"
 
 
+@pytest.mark.conformance
 def test_it_is_used_unless_it_is_switched_off(tables):
     outcome(tables, f"CREATE MATERIALIZED TABLE t FRESHNESS = INTERVAL '1' MINUTE AS {AGGREGATE}")
     refreshed(tables, "INSERT INTO f VALUES (900, 3, 4, 1.5)")
@@ -434,7 +438,7 @@ def sums(tables: MaterializedTables) -> list[str]:
     return [row["tableName"] for row in tables.sql(listed).collect()]
 
 
-@pytest.mark.parametrize("keys", [("k",), ("k", "j")])
+@pytest.mark.parametrize("keys", [pytest.param(("k",), marks=pytest.mark.conformance), ("k", "j")])
 def test_a_key_of_nulls_that_is_neither_in_the_table_nor_in_its_new_rows(tables, keys):
     """Delta takes such a key for a match of the NULLs that its outer join gives for no row."""
     named = ", ".join(f"id % 50 AS {key}" for key in keys)
@@ -453,7 +457,13 @@ def test_a_key_of_nulls_that_is_neither_in_the_table_nor_in_its_new_rows(tables,
         assert len(rows(tables, "TABLE t")) == found
 
 
-@pytest.mark.parametrize("aggregate", ["max(s)", "listagg(s) WITHIN GROUP (ORDER BY s)"])
+@pytest.mark.parametrize(
+    "aggregate",
+    [
+        pytest.param("max(s)", marks=pytest.mark.conformance),
+        "listagg(s) WITHIN GROUP (ORDER BY s)",
+    ],
+)
 def test_an_aggregate_that_spark_computes_over_sorted_rows(tables, aggregate):
     """Also of rows that are kept, and where Spark plans a query at once."""
     tables.sql("CREATE TABLE h USING delta AS SELECT id % 9 AS v, STRING(id) AS s FROM range(90)")
@@ -505,6 +515,7 @@ def test_an_average_does_not_overflow(tables):
     refreshed(tables, *CHANGES)
 
 
+@pytest.mark.conformance
 @pytest.mark.usefixtures("without_others")
 def test_partial_sums_that_are_ahead_gone_or_changed_by_others(tables, monkeypatch):
     create(tables, SUMS["nullable sum"])
@@ -538,6 +549,7 @@ def test_partial_sums_that_are_ahead_gone_or_changed_by_others(tables, monkeypat
     assert len(sums(tables)) == 1
 
 
+@pytest.mark.conformance
 @pytest.mark.usefixtures("without_others")
 def test_of_two_refreshes_one_changes_the_partial_sums(tables, monkeypatch):
     """A commit between their reads, such as one of OPTIMIZE, does not let both of them do it."""

@@ -79,6 +79,7 @@ def test_rows_that_others_write_right_before_the_commit_do_not_stay(
     refreshed(tables, "UPDATE f SET v = v + 1 WHERE id < 5")
 
 
+@pytest.mark.conformance
 def test_copies_that_others_write_between_the_scan_and_the_write(tables, monkeypatch):
     """Those of rows that are replaced go with them, and the next refresh knows of their writer."""
     create(tables, ROWS)
@@ -91,6 +92,7 @@ def test_copies_that_others_write_between_the_scan_and_the_write(tables, monkeyp
     assert "FOREIGN_ROWS" in reasons(tables)
 
 
+@pytest.mark.conformance
 @pytest.mark.usefixtures("without_others")
 @pytest.mark.parametrize(
     "end",

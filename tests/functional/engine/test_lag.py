@@ -148,6 +148,7 @@ def test_a_level_that_was_created_again(tables, clock):
     assert tables.lag("named").seconds == 0
 
 
+@pytest.mark.conformance
 def test_a_lookup_source_causes_no_lag(tables, session, clock):
     outcome(
         tables,

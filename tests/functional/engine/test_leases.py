@@ -182,6 +182,7 @@ def test_the_view_shows_running_jobs_of_the_manager_of_the_catalog(spark, tables
     assert shown() == {"s": "FAILED", "r": "FAILED", "a": "RUNNING", "o": "CANCELED"}
 
 
+@pytest.mark.conformance
 def test_the_view_of_another_release_is_replaced_by_a_compaction(spark):
     spark.sql(
         "CREATE OR REPLACE VIEW materialized_table_system.jobs AS "

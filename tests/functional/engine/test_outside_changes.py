@@ -106,6 +106,7 @@ def test_a_table_that_is_no_longer_what_we_made(tables, changes):
     assert_equals_query(tables, "t")
 
 
+@pytest.mark.conformance
 def test_a_restore_brings_a_changed_table_back(tables):
     at = version(tables, "t")
     tables.sql("ALTER TABLE t ADD COLUMN more INT")

@@ -13,7 +13,7 @@ METHODS = [
     for name, found in vars(examples).items()
     if inspect.isfunction(found) and found.__module__ == examples.__name__ and name != "prepare"
 ]
-ALWAYS = ("sql", "materialize", "plan", "refresh", "drift", "adopt", "start", "repair")
+ALWAYS = ("materialize", "refresh", "start")
 """Methods whose examples `make test` runs; `make conformance` runs all."""
 
 

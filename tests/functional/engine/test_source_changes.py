@@ -74,6 +74,7 @@ def test_appended_rows_are_read_from_their_files_alone(watched):
     assert watched.rows(BEFORE_ALL) == (everything, [])
 
 
+@pytest.mark.conformance
 def test_what_moves_rows_without_changing_them_changes_nothing(watched):
     watched.run(PLAIN, "INSERT INTO s VALUES (1, 'a')", "INSERT INTO s VALUES (2, 'b')")
     start = watched.now()
@@ -105,7 +106,7 @@ def test_deleted_and_updated_rows_are_distinguished(watched, create):
     assert watched.rows(start) == ([], [])
 
 
-@pytest.mark.parametrize("feed", ["false", "true"])
+@pytest.mark.parametrize("feed", [pytest.param("false", marks=pytest.mark.conformance), "true"])
 def test_removed_rows_that_come_back_are_a_change_only_where_the_log_is_trusted(watched, feed):
     watched.run(
         f"{PLAIN} TBLPROPERTIES ('delta.enableChangeDataFeed' = '{feed}')",
@@ -160,6 +161,7 @@ def test_columns_that_cannot_be_compared(watched):
     assert (1, {"a": 1}) in removed
 
 
+@pytest.mark.conformance
 def test_a_range_that_can_no_longer_be_read(watched):
     checkpoints = f"{PLAIN} TBLPROPERTIES ('delta.checkpointInterval' = '1')"
     watched.run(checkpoints, "INSERT INTO s VALUES (1, 'a')")

@@ -22,9 +22,10 @@ from tests.functional.processes.watching import (
 pytestmark = needs_proc
 
 SECRET = "n0t-f0r-0thers"  # noqa: S105 - made up
+OPTIONS = "spark.driver.extraJavaOptions"
 SECRETS = {
     "spark.hadoop.fs.s3a.secret.key": f"{SECRET} with = and \\ in it",
-    "spark.driver.extraJavaOptions": f"-XX:+UseSerialGC -Dstore.password='{SECRET} x'",
+    OPTIONS: f"{CONFS[OPTIONS]} -Dstore.password='{SECRET} x'",
 }
 MODEL = """
 import pandas as pd
@@ -112,6 +113,7 @@ def test_dbt_debug_lists_what_listens(project):
     assert "spark.sql.ansi.enabled is true" in output
 
 
+@pytest.mark.conformance
 def test_spark_mt_sql_shows_another_user_no_secret(project):
     program = Path(sys.executable).with_name("spark-mt")
     with watched_by_another_user(project) as seen:

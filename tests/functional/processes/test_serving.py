@@ -241,6 +241,7 @@ def test_the_manager_carries_a_statement_out_in_the_session_of_the_client(projec
     assert "[MATERIALIZED_TABLE_QUERY_ERROR]" in output
 
 
+@pytest.mark.conformance
 def test_a_model_runs_again_with_the_least_profile(project):
     """Its statement is then the first thing that its connection asks for."""
     project.profile()
@@ -251,6 +252,7 @@ def test_a_model_runs_again_with_the_least_profile(project):
         assert done_to_it in output
 
 
+@pytest.mark.conformance
 def test_the_statement_of_a_killed_client_is_interrupted(manager, project):
     project.write("models/slow0.sql", _SLOW.replace("NUMBER", "0"))
     run = project.start("run", "--select", "slow0")
@@ -266,6 +268,7 @@ def test_the_statement_of_a_killed_client_is_interrupted(manager, project):
         assert monotonic() < deadline
 
 
+@pytest.mark.conformance
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="the system stops no processes")
 def test_a_manager_that_is_stopped_is_named_and_waited_for(manager, project):
     """Its JVM answers still: Spark Connect alone says nothing of the manager."""

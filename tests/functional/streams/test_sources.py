@@ -110,6 +110,7 @@ def test_kafka_reports_expired_records(orders, topics, schema):
     assert texts(orders.batch(None, orders.latest())) == ["c"]
 
 
+@pytest.mark.conformance
 def test_kafka_at_an_instant(orders, topics, schema):
     topics.write(schema, ["a", "b"])
     start = orders.first_change_after(at(schema, 0, 0))

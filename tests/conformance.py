@@ -1,0 +1,690 @@
+"""Tests that only `make conformance` runs, and the tests in CI that check the same rules.
+
+CI runs a core of each functional suite. A row names what it leaves out, as a file of
+`tests/functional/` (all that is marked there and that no other row names) or as a test in it. The
+tests that cover the rule run in CI; their paths begin at `tests/` where they are not functional.
+`tests/unit/docs/test_conformance_cover.py` compares the rows with the marks.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TESTS = Path(__file__).parent
+FUNCTIONAL = TESTS / "functional"
+_MARKS = ("conformance", "_MORE", "_REFUSED", "FAULTS")
+"""The mark, and names of lists of parameters that contain it."""
+
+
+@dataclass(frozen=True)
+class Cover:
+    """What CI leaves out, and what covers it there.
+
+    Args:
+        rule: The rule that the tests check.
+        left: The tests that CI leaves out.
+        by: The tests in CI that check the rule.
+    """
+
+    rule: str
+    left: tuple[str, ...]
+    by: tuple[str, ...]
+
+
+_BEHAVIOUR = "tests/unit/execution/test_behaviour.py::"
+_REFRESH = "tests/unit/execution/test_refresh.py::"
+_HISTORY = "tests/unit/execution/test_table_history.py::"
+_LOADER = "tests/unit/execution/test_table_loader.py::"
+_DIFFERENTIAL = "tests/unit/query/test_differential.py::"
+_STRATEGY = "tests/unit/strategies/test_differential.py::"
+_CONTRACT = "engine/test_table_format.py::TestDelta"
+
+COVERS = (
+    # The behaviour suites: every guarantee in memory, and what Delta has a part in on Spark.
+    Cover(
+        "guarantees of CREATE, CREATE OR ALTER, REFRESH and DROP",
+        ("engine/test_behaviour.py::TestEveryBehaviour",),
+        (
+            f"{_BEHAVIOUR}TestBehaviour",
+            "engine/test_create.py::test_the_first_commit_holds_rows_and_definition",
+            "engine/test_create_or_alter.py::test_all_violations_at_once_and_nothing_touched",
+            (
+                "engine/test_create_or_alter.py::"
+                "test_appended_columns_and_a_changed_query_fill_the_table_in_one_commit"
+            ),
+            "engine/test_drop.py::test_drop",
+            "engine/test_constraints.py::test_a_primary_key_at_create_and_refresh",
+        ),
+    ),
+    Cover(
+        "of several writers none loses or doubles rows",
+        ("engine/test_behaviour.py::TestEveryBehaviour",),
+        (
+            f"{_BEHAVIOUR}TestBehaviour",
+            f"{_CONTRACT}::test_a_writer_after_another_one_gets_a_conflict",
+            (
+                "engine/test_refresh.py::"
+                "test_of_two_refreshes_planned_at_the_same_time_one_plans_again"
+            ),
+            "engine/test_incremental.py::test_a_writer_in_between_is_not_overlooked",
+            "engine/test_source_changes.py::test_appended_rows_are_read_from_their_files_alone",
+            "processes/test_statements.py::test_two_creators",
+            "processes/test_statements.py::test_two_writers_with_the_same_fence",
+        ),
+    ),
+    Cover(
+        "checks of a table against its query",
+        ("engine/test_behaviour.py::TestEveryCheck",),
+        (f"{_BEHAVIOUR}TestChecks", "engine/test_checks.py::test_rows_of_every_type_are_compared"),
+    ),
+    Cover(
+        "ALTER and states of a table",
+        ("engine/test_behaviour.py::TestEveryAlteration",),
+        (
+            f"{_BEHAVIOUR}TestAlterations",
+            "engine/test_behaviour.py::TestAlterations",
+            "processes/test_statements.py::test_two_changes_of_the_definition",
+        ),
+    ),
+    Cover(
+        "column lists and NOT NULL",
+        ("engine/test_behaviour.py::TestEveryColumnList",),
+        (f"{_BEHAVIOUR}TestColumnLists", "engine/test_behaviour.py::TestColumnLists"),
+    ),
+    Cover(
+        "a statement that fails at any step leaves nothing half changed",
+        ("engine/test_faults.py", "processes/test_sample_of_kills.py::test_a_client_is_killed"),
+        (
+            f"{_BEHAVIOUR}TestFaults",
+            "engine/test_faults.py::test_a_directory_that_a_killed_create_left_is_taken_over",
+            "processes/test_sample_of_kills.py::test_a_client_is_killed",
+        ),
+    ),
+    Cover(
+        "tables with a baseline",
+        ("engine/test_baselines.py", "engine/test_baseline_oracle.py"),
+        (
+            "tests/unit/execution/test_baseline.py::TestBaselines",
+            "tests/unit/execution/test_baseline.py::TestBaselineFaults",
+            "engine/test_baselines.py::TestBaselines",
+        ),
+    ),
+    Cover(
+        "the log of refreshes",
+        ("engine/test_jobs.py",),
+        (
+            f"{_BEHAVIOUR}TestJobs",
+            "engine/test_jobs.py::TestJobs",
+            "engine/test_jobs.py::test_a_table_and_its_refresh_are_registered_in_one_commit",
+            "engine/test_leases.py::test_compaction_keeps_what_a_reader_may_need",
+        ),
+    ),
+    Cover(
+        "adoption and release",
+        ("engine/test_adoption.py", "adapter/test_moving.py"),
+        (
+            f"{_BEHAVIOUR}TestAdoption",
+            "engine/test_adoption.py::test_no_file_is_written",
+            "adapter/test_adopt.py::TestThereAndBack",
+        ),
+    ),
+    Cover(
+        "results by the names of the sources' columns",
+        ("engine/test_source_columns.py",),
+        (
+            f"{_BEHAVIOUR}TestSourceColumns",
+            "tests/unit/resolution/test_source_columns.py",
+            "engine/test_source_columns.py::TestSourceColumns",
+            "engine/test_source_columns.py::test_nested_fields_are_found_by_name",
+            "processes/test_sessions.py::test_columns_that_move_stay_in_their_columns",
+        ),
+    ),
+    Cover(
+        "hosted tables",
+        ("streams/test_hosting.py", "streams/test_cascade.py"),
+        (
+            "tests/unit/hosting/test_hosted_table.py::TestHosting",
+            (
+                "tests/unit/hosting/test_hosted_table.py::"
+                "test_small_files_are_merged_after_so_many_commits_while_the_table_is_busy"
+            ),
+            "streams/test_hosting.py::TestHosting",
+            "streams/test_host_oracle.py::test_a_hosted_table_equals_its_query",
+            "manager/test_manager.py::test_tables_follow_their_sources_each_by_its_own_engine",
+        ),
+    ),
+    Cover(
+        "start modes",
+        ("streams/test_start_modes.py",),
+        (
+            "tests/unit/execution/test_start_modes.py::TestStartModes",
+            "streams/test_start_modes.py::test_records_since_an_instant",
+            "engine/test_source_changes.py::test_the_position_at_an_instant",
+        ),
+    ),
+    # Statements
+    Cover(
+        "queries that cannot be a table, and clauses that do not fit",
+        ("engine/test_bad_queries.py",),
+        (
+            f"{_BEHAVIOUR}TestBehaviour",
+            "engine/test_analyzer.py::test_errors_are_placed_within_the_query",
+            "engine/test_analyzer.py::test_functions_that_change_the_result",
+            "engine/test_bad_queries.py::test_a_query_over_temporary_objects",
+        ),
+    ),
+    Cover(
+        "keys and checks",
+        ("engine/test_constraints.py",),
+        (
+            f"{_BEHAVIOUR}TestBehaviour",
+            "tests/unit/planning/test_constraints.py",
+            "engine/test_constraints.py::test_a_primary_key_at_create_and_refresh",
+        ),
+    ),
+    Cover(
+        "forms of CREATE, of names and of queries",
+        ("engine/test_create.py",),
+        (
+            "tests/unit/statements/test_parser.py",
+            "engine/test_analyzer.py::test_every_relation_gets_its_full_name",
+            "engine/test_analyzer.py::test_three_hundred_columns_and_sixty_kilobytes",
+            "engine/test_create.py::test_typed_column_list",
+            "engine/test_create.py::test_partitioned_and_clustered",
+            "engine/test_create.py::test_names_of_columns_that_need_column_mapping",
+        ),
+    ),
+    Cover(
+        "what counts as a change of a definition",
+        ("engine/test_create_or_alter.py",),
+        (
+            "tests/unit/changes/test_differ.py",
+            "tests/unit/changes/test_compatibility.py",
+            "engine/test_create_or_alter.py::test_unchanged_commits_nothing",
+            "engine/test_create_or_alter.py::test_metadata_follows_the_definition",
+        ),
+    ),
+    Cover(
+        "DROP of what others dropped or made",
+        ("engine/test_drop.py",),
+        (f"{_BEHAVIOUR}TestBehaviour", "engine/test_drop.py::test_drop"),
+    ),
+    Cover(
+        "CREATE OR REPLACE",
+        ("engine/test_replace.py",),
+        (
+            "tests/unit/planning/test_planner.py",
+            f"{_CONTRACT}::test_a_replacement_brings_its_own_columns_and_keeps_the_identity",
+            "engine/test_replace.py::test_everything_is_new_but_the_identity",
+        ),
+    ),
+    Cover(
+        "rows of SHOW, DESC and EXPLAIN",
+        ("engine/test_show_and_describe.py",),
+        (
+            "tests/unit/execution/test_show.py",
+            "tests/unit/planning/test_explain.py",
+            "engine/test_show_and_describe.py::test_desc",
+            "engine/test_show_and_describe.py::test_show_create_is_a_statement_that_changes_nothing",
+        ),
+    ),
+    Cover(
+        "the engine of a table",
+        ("engine/test_engines.py",),
+        (
+            "tests/unit/strategies/test_stream.py",
+            "tests/unit/strategies/test_choice.py",
+            "engine/test_engines.py::test_the_engine_follows_from_sparks_plan",
+        ),
+    ),
+    # Refreshes
+    Cover(
+        "when a refresh runs, and over which state of its sources",
+        ("engine/test_refresh.py",),
+        (
+            f"{_BEHAVIOUR}TestBehaviour",
+            f"{_REFRESH}test_a_source_without_versions_is_never_skipped",
+            f"{_REFRESH}test_a_time_dependent_query_is_never_skipped",
+            f"{_REFRESH}TestWithoutPins",
+            "engine/test_pinning.py::test_a_refusal_has_its_reason",
+            "engine/test_refresh.py::test_several_sources_are_read_in_one_state_while_they_change",
+        ),
+    ),
+    Cover(
+        "partitions of REFRESH and of scheduled runs",
+        ("engine/test_partition_refresh.py",),
+        (
+            f"{_BEHAVIOUR}TestBehaviour",
+            f"{_REFRESH}test_a_scheduled_run_writes_the_partitions_of_its_period",
+            f"{_REFRESH}test_a_table_without_formatters_is_refreshed_whole",
+            "engine/test_partition_refresh.py::test_the_filter_reaches_the_sources",
+        ),
+    ),
+    Cover(
+        "changes by others, RESTORE, VACUUM and clean-up of the log",
+        ("engine/test_outside_changes.py", "engine/test_rollback.py"),
+        (
+            f"{_LOADER}test_other_columns_are_damage",
+            f"{_LOADER}test_a_table_whose_properties_were_removed",
+            f"{_LOADER}test_a_renamed_table_keeps_its_definition_under_the_new_name",
+            f"{_HISTORY}test_restore_brings_rows_back_and_leaves_the_fence",
+            f"{_HISTORY}test_after_a_restore_to_a_timestamp_only_the_fence_is_known",
+            f"{_CONTRACT}::test_a_restore_names_the_version_that_it_brought_back",
+            f"{_CONTRACT}::test_a_restore_does_not_lower_the_fence",
+            "engine/test_rollback.py::test_a_log_without_old_commits_changes_nothing",
+        ),
+    ),
+    Cover(
+        "lag of a cascade",
+        ("engine/test_lag.py",),
+        ("tests/unit/execution/test_checks_lag.py", "engine/test_show_and_describe.py::test_lag"),
+    ),
+    Cover(
+        "memory that a refresh used is released",
+        ("engine/test_released.py",),
+        (
+            "engine/test_released.py::test_an_environment_needs_no_garbage_collector",
+            "engine/test_released.py::test_a_private_session_needs_no_garbage_collector",
+        ),
+    ),
+    Cover(
+        "changes of sources, read from their logs",
+        ("engine/test_source_changes.py",),
+        (
+            "tests/unit/spark/delta/test_changes.py",
+            f"{_CONTRACT}::test_compaction_and_properties_change_no_row",
+            f"{_CONTRACT}::test_what_was_deleted_was_removed",
+            f"{_CONTRACT}::test_what_was_updated_was_removed_and_added",
+            f"{_CONTRACT}::test_commits_that_were_removed_are_gone_and_the_rest_is_there",
+            f"{_CONTRACT}::test_what_vacuum_removed_cannot_be_read_any_more",
+            "engine/test_source_changes.py::test_appended_rows_are_read_from_their_files_alone",
+        ),
+    ),
+    Cover(
+        "sources whose columns change their types",
+        ("engine/test_source_types.py",),
+        (
+            "tests/unit/execution/test_refresh_random_shapes.py",
+            "tests/unit/spark/delta/test_schemas.py",
+            (
+                "tests/unit/strategies/test_choice.py::"
+                "test_changes_of_sources_with_other_types_are_not_applied"
+            ),
+            f"{_REFRESH}test_a_commit_that_changes_only_metadata_makes_no_table_compute_its_rows",
+            f"{_REFRESH}test_files_of_a_source_that_were_vacuumed_are_named_as_its_history",
+            f"{_CONTRACT}::test_a_column_that_is_not_read_may_get_a_type_that_cannot_be_united",
+            "engine/test_source_types.py::test_a_type_that_is_widened_without_a_changed_file",
+            (
+                "engine/test_source_types.py::"
+                "test_a_view_that_is_made_again_with_the_same_text_over_other_types"
+            ),
+            "engine/test_private_sessions.py::test_a_query_has_the_confs_that_it_was_created_with",
+        ),
+    ),
+    Cover(
+        "CHAR, VARCHAR and collations",
+        ("engine/test_text_types.py",),
+        (
+            "tests/unit/spark/delta/test_row_changes.py::test_char_is_compared_as_it_is_read",
+            "engine/test_text_types.py::test_char_and_varchar_follow_their_sources",
+            "engine/test_text_types.py::test_a_list_with_char_and_varchar_is_what_the_table_has",
+        ),
+    ),
+    # Changes of results
+    Cover(
+        "the change of a result gives the rows of a recompute",
+        (
+            "engine/test_incremental.py",
+            "engine/test_incremental.py::test_rows_are_those_of_the_query_after_any_change",
+            "engine/test_operator_trees.py",
+        ),
+        (
+            f"{_DIFFERENTIAL}test_rules",
+            f"{_DIFFERENTIAL}test_random_cases",
+            "tests/unit/query/test_partial_sums.py",
+            "engine/test_incremental.py::test_rows_are_those_of_the_query_after_any_change",
+            "engine/test_incremental.py::test_partial_sums_follow_the_sources",
+            "engine/test_incremental.py::test_zeros_keep_their_sign",
+            "engine/test_operator_trees.py::test_queries_of_tpch",
+            "engine/test_operator_trees.py::test_a_sample_of_subqueries",
+            "corpus/test_corpora.py::test_each_table_equals_its_query",
+        ),
+    ),
+    Cover(
+        "sources with deletion vectors",
+        (
+            "engine/test_incremental.py::test_sources_with_deletion_vectors_and_with_a_change_data_feed",
+        ),
+        ("engine/test_incremental.py::test_rows_are_those_of_the_query_after_any_change",),
+    ),
+    Cover(
+        "what leads to a recompute: large changes, changes by others, replaced sources",
+        (
+            "engine/test_incremental.py::test_a_large_change_and_changes_by_others_lead_to_a_recompute",
+            "engine/test_incremental.py::test_a_change_that_cannot_be_applied_leads_to_a_recompute",
+            "engine/test_incremental.py::test_a_replaced_and_a_recreated_source_are_read_whole",
+            "engine/test_incremental.py::test_columns_of_files_are_computed_again",
+            "engine/test_incremental.py::test_it_is_used_unless_it_is_switched_off",
+        ),
+        (
+            f"{_STRATEGY}test_a_refresh_computes_all_rows_for_a_reason",
+            f"{_STRATEGY}test_when_switched_off_nothing_is_printed",
+            f"{_REFRESH}test_a_small_change_is_applied_and_a_large_one_is_not",
+            f"{_REFRESH}test_rows_that_others_changed_are_computed_again",
+            f"{_REFRESH}test_a_change_that_cannot_be_applied_leads_to_a_recompute",
+            f"{_REFRESH}test_a_result_that_may_change_without_a_row_is_computed_after_any_commit",
+            "engine/test_refresh.py::test_a_source_recreated_with_the_same_version_has_changed",
+            "engine/test_incremental.py::test_a_writer_in_between_is_not_overlooked",
+        ),
+    ),
+    Cover(
+        "partial sums with other writers, and when they are gone",
+        (
+            "engine/test_incremental.py::test_partial_sums_that_are_ahead_gone_or_changed_by_others",
+            "engine/test_incremental.py::test_of_two_refreshes_one_changes_the_partial_sums",
+            (
+                "engine/test_incremental_races.py::"
+                "test_a_table_that_ends_while_its_partial_sums_are_stored"
+            ),
+        ),
+        (
+            "tests/unit/spark/tables/test_stored_sums.py",
+            "engine/test_incremental.py::test_partial_sums_follow_the_sources",
+            "processes/test_sample_of_kills.py::test_a_client_is_killed",
+        ),
+    ),
+    Cover(
+        "rows that others write during a refresh by changes",
+        ("engine/test_incremental_races.py",),
+        (
+            f"{_CONTRACT}::test_of_equal_rows_as_many_are_removed_as_are_to_be",
+            (
+                "engine/test_incremental_races.py::"
+                "test_rows_that_others_write_right_before_the_commit_do_not_stay"
+            ),
+            (
+                "engine/test_incremental_races.py::"
+                "test_a_source_that_others_change_after_its_version_was_read"
+            ),
+        ),
+    ),
+    Cover(
+        "kept rows of every type",
+        ("engine/test_kept_rows.py",),
+        (
+            "tests/unit/spark/session/test_kept_rows.py",
+            "engine/test_kept_rows.py::test_rows_of_every_aggregate_can_be_read_again",
+            "engine/test_kept_rows.py::test_rows_of_every_plan_with_an_order_can_be_read_again",
+        ),
+    ),
+    # The table format and stored formats
+    Cover(
+        "the contract of table formats over a log that jobs read, as over Spark Connect",
+        ("engine/test_table_format.py::TestDeltaByJobs",),
+        (_CONTRACT, "engine/test_long_logs.py::test_both_implementations_return_the_same"),
+    ),
+    Cover(
+        "keys of every type, and more rows than a condition lists",
+        ("engine/test_table_format.py",),
+        (
+            (
+                "tests/unit/spark/delta/test_row_changes.py::"
+                "test_a_condition_lists_values_that_are_literals"
+            ),
+            (
+                "engine/test_table_format.py::"
+                "test_rows_of_every_type_are_found_where_delta_skips_files"
+            ),
+            (
+                "engine/test_table_format.py::"
+                "test_more_rows_than_a_condition_lists_are_changed_at_once"
+            ),
+        ),
+    ),
+    Cover(
+        "stored texts of other releases",
+        ("engine/test_stored_formats.py", "adapter/test_before_0_1.py"),
+        (
+            "tests/unit/formats/test_golden.py",
+            f"{_LOADER}test_a_commit_that_cannot_be_read_makes_the_table_unreadable",
+            f"{_LOADER}test_a_commit_that_cannot_be_read_and_was_rolled_back_only_hides_its_number",
+            "engine/test_stored_formats.py::test_a_commit_that_cannot_be_read",
+            "adapter/test_before_0_1.py::TestAProjectBefore01",
+        ),
+    ),
+    Cover(
+        "the view of jobs of another release",
+        ("engine/test_leases.py",),
+        (
+            "tests/unit/spark/registry/test_system_table.py",
+            "engine/test_leases.py::test_the_view_shows_running_jobs_of_the_manager_of_the_catalog",
+        ),
+    ),
+    Cover(
+        "examples of the Python API",
+        ("engine/test_python_examples.py",),
+        (
+            "tests/unit/test_api.py",
+            "engine/test_python_examples.py::test_the_example_runs_and_leaves_its_tables",
+        ),
+    ),
+    # Streams
+    Cover(
+        "sources of streams, by offsets and by instants",
+        ("streams/test_sources.py", "streams/test_kafka_tables.py"),
+        (
+            "tests/unit/spark/query/test_offsets.py",
+            "streams/test_sources.py::test_kafka_at_rest_and_as_a_stream",
+            "streams/test_sources.py::test_kafka_reports_expired_records",
+            "streams/test_kafka_tables.py::test_records_added_to_the_topic_are_added",
+            "streams/test_start_modes.py::test_records_since_an_instant",
+        ),
+    ),
+    Cover(
+        "Kafka under a host",
+        ("streams/test_kafka_hosting.py",),
+        (
+            "tests/unit/hosting/test_hosted_table.py::test_a_stream_whose_next_records_expired",
+            "streams/test_kafka_hosting.py::test_every_record_arrives_once",
+            (
+                "streams/test_kafka_tables.py::"
+                "test_what_a_topic_has_dropped_is_not_lost_by_another_query"
+            ),
+        ),
+    ),
+    Cover(
+        "streams that keep state, and process functions",
+        ("streams/test_stateful.py", "streams/test_process_functions.py"),
+        (
+            "tests/unit/strategies/test_stream_process_functions.py",
+            "tests/unit/resolution/test_stream_flow_state.py",
+            "streams/test_stateful.py::test_groups_are_kept_by_state",
+            "streams/test_stateful.py::test_files_are_read_once",
+        ),
+    ),
+    # Processes and the manager
+    Cover(
+        "statements of several processes",
+        ("processes/test_statements.py", "processes/test_dbt.py"),
+        (
+            "processes/test_statements.py::test_two_writers_with_the_same_fence",
+            "processes/test_statements.py::test_two_changes_of_the_definition",
+            "processes/test_dbt.py::test_two_runs_of_one_project_at_once",
+        ),
+    ),
+    Cover(
+        "no secret and no port is visible to others",
+        ("processes/test_open_to_others.py",),
+        (
+            "tests/unit/cli/test_session.py",
+            (
+                "processes/test_open_to_others.py::"
+                "test_a_run_of_dbt_with_python_workers_shows_no_secret_and_no_port"
+            ),
+            "processes/test_open_to_others.py::test_dbt_debug_lists_what_listens",
+            "processes/test_open_to_others.py::test_a_manager_shows_no_secret_and_no_port",
+        ),
+    ),
+    Cover(
+        "a manager that stops, and a client that is killed",
+        ("processes/test_serving.py",),
+        (
+            "tests/unit/client/test_liveness.py",
+            "processes/test_serving.py::test_a_manager_that_stops_during_a_statement_is_named",
+            (
+                "processes/test_serving.py::"
+                "test_a_manager_whose_spark_hangs_is_named_and_not_waited_for_without_end"
+            ),
+            "processes/test_serving.py::test_ctrl_c_ends_all_threads_and_what_they_run",
+            "processes/test_serving.py::test_dbt_works_in_the_spark_of_the_manager",
+            (
+                "processes/test_serving.py::"
+                "test_the_manager_carries_a_statement_out_in_the_session_of_the_client"
+            ),
+        ),
+    ),
+    Cover(
+        "standard error of statements that are refused",
+        ("processes/test_standard_error.py",),
+        (
+            "tests/unit/spark/session/test_errors_unlogged.py",
+            "processes/test_standard_error.py::test_over_connect",
+            "processes/test_standard_error.py::test_in_a_session_of_the_process_in_a_new_catalog",
+        ),
+    ),
+    Cover(
+        "what a manager shows and does besides following",
+        ("manager/test_manager.py",),
+        (
+            "tests/unit/manager/test_reconciler.py",
+            "tests/unit/manager/test_runs_scheduled.py",
+            "tests/unit/manager/test_table_views.py",
+            "tests/unit/execution/test_checks_lag.py",
+            (
+                "manager/test_manager.py::"
+                "test_a_refresh_answers_at_once_and_its_name_works_in_desc_job"
+            ),
+        ),
+    ),
+    # dbt
+    Cover(
+        "dbt's own adapter tests",
+        (
+            "adapter/test_aliases.py",
+            "adapter/test_basic.py",
+            "adapter/test_caching.py",
+            "adapter/test_concurrency.py",
+            "adapter/test_constraints.py",
+            "adapter/test_data_types.py",
+            "adapter/test_dbt_clone.py",
+            "adapter/test_dbt_show.py",
+            "adapter/test_empty.py",
+            "adapter/test_ephemeral.py",
+            "adapter/test_functions.py",
+            "adapter/test_hooks.py",
+            "adapter/test_incremental.py",
+            "adapter/test_persist_docs.py",
+            "adapter/test_query_comment.py",
+            "adapter/test_relations.py",
+            "adapter/test_simple_seed.py",
+            "adapter/test_simple_snapshot.py",
+            "adapter/test_store_test_failures.py",
+            "adapter/test_unit_testing.py",
+            "adapter/test_utils.py",
+        ),
+        (
+            "tests/unit/adapter/test_plain_tables.py",
+            "tests/unit/adapter/test_seeds.py",
+            "adapter/test_basic.py::TestSimpleMaterializations",
+            "adapter/test_constraints.py::TestConstraintsOfATable",
+            "adapter/test_functions.py::TestUDFsBasic",
+            "adapter/test_followed_relations.py::TestOtherKinds",
+            "adapter/test_seeds.py::TestConfiguredSeeds",
+            "adapter/test_followed_relations.py::TestSnapshot",
+        ),
+    ),
+    Cover(
+        "dbt's tests of materialized views, for materialized tables",
+        ("adapter/test_materialized_view.py",),
+        (
+            "tests/unit/adapter/test_materialization.py",
+            "adapter/test_materialized_view.py::TestChangesApply",
+            "adapter/test_materialized_table.py::TestLife",
+        ),
+    ),
+    Cover(
+        "Python models",
+        ("adapter/test_python_in_process.py", "adapter/test_python_model.py"),
+        (
+            "tests/unit/adapter/test_python_models.py",
+            "adapter/test_python_in_process.py::TestFrames",
+            "adapter/test_python_model.py::TestPythonIncremental",
+        ),
+    ),
+)
+
+
+def marked() -> dict[str, set[str]]:
+    """Return what CI leaves out: names of tests and classes, wholly or in part, by file."""
+    found: dict[str, set[str]] = {}
+    for path in sorted(FUNCTIONAL.glob("*/test_*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        if names := set(_marked(tree.body, is_whole=_is_file_marked(tree))):
+            found[str(path.relative_to(FUNCTIONAL))] = names
+    return found
+
+
+def _is_file_marked(tree: ast.Module) -> bool:
+    return any(
+        isinstance(node, ast.Assign)
+        and [ast.unparse(target) for target in node.targets] == ["pytestmark"]
+        and "conformance" in ast.unparse(node.value)
+        for node in tree.body
+    )
+
+
+def _marked(body: list[ast.stmt], *, is_whole: bool, of: str = "") -> Iterator[str]:
+    for node in body:
+        if not isinstance(node, ast.FunctionDef | ast.ClassDef):
+            continue
+        if not node.name.startswith(("test_", "Test")):
+            continue
+        decorators = [ast.unparse(each) for each in node.decorator_list]
+        if is_whole or any(mark in each for mark in _MARKS for each in decorators):
+            yield f"{of}{node.name}"
+        elif isinstance(node, ast.ClassDef):
+            yield from _marked(node.body, is_whole=False, of=f"{node.name}::")
+
+
+def section() -> list[str]:
+    """Return the lines of the page that lists what covers the rules in CI."""
+    return [
+        "## What CI leaves to `make conformance`",
+        "",
+        (
+            "CI runs a core of each functional suite. The second column names what only "
+            "`make conformance` runs: all that is marked in a file, or the tests that are named. "
+            "The third column names the tests in CI that check the same rule. Paths begin at "
+            "`tests/functional/`, or at `tests/`. A unit test compares this table with the marks."
+        ),
+        "",
+        "| rule | only in `make conformance` | in CI |",
+        "|---|---|---|",
+        *(f"| {row.rule} | {_listed(row.left)} | {_listed(row.by)} |" for row in COVERS),
+    ]
+
+
+def _listed(tests: tuple[str, ...]) -> str:
+    """Name tests, those of one file after another without its path."""
+    found, last = [], ""
+    for test in tests:
+        file, _, name = test.partition("::")
+        found.append(f"`{name}`" if file == last else f"`{test}`")
+        last = file
+    return ", ".join(found)
