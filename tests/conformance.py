@@ -257,6 +257,15 @@ COVERS = (
         ),
     ),
     Cover(
+        "forms of queries that are read at versions of their sources",
+        ("engine/test_pinning.py",),
+        (
+            "engine/test_analyzer.py::test_every_relation_gets_its_full_name",
+            "engine/test_pinning.py::test_a_pinned_query_gives_what_it_gave_before",
+            "engine/test_operator_trees.py::test_queries_of_tpch",
+        ),
+    ),
+    Cover(
         "partitions of REFRESH and of scheduled runs",
         ("engine/test_partition_refresh.py",),
         (

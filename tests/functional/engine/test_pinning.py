@@ -77,6 +77,8 @@ _QUERIES = (
     f"SELECT far.id, v.n, near.id AS o FROM {_VIEWS}.far JOIN v USING (n), {_VIEWS}.near",
     "SELECT a.id FROM a LEFT JOIN p USING (id)",
 )
+_ALWAYS = tuple(_QUERIES[at] for at in (0, 1, 2, 4, 6, 12, 15, 17, 19))
+"""Queries that `make test` pins: joins, names of CTEs, subqueries, recursion, views over views."""
 
 
 @dataclass(frozen=True)
@@ -114,16 +116,24 @@ def session(spark: SparkSession) -> Iterator[SparkSession]:
 
 
 @pytest.fixture(scope="module")
-def before(session: SparkSession) -> dict[str, Before]:
-    """Each query with its rows before the sources changed."""
+def before(session: SparkSession, request: pytest.FixtureRequest) -> dict[str, Before]:
+    """Each query that is to be tested, with its rows before the sources changed."""
     analyzer = SparkQueryAnalyzer(session)
-    found = {query: Before(analyzer.analyze(query), rows(session, query)) for query in _QUERIES}
+    wanted = {
+        item.callspec.params["query"]
+        for item in request.session.items
+        if isinstance(item, pytest.Function) and "before" in item.fixturenames
+    }
+    found = {query: Before(analyzer.analyze(query), rows(session, query)) for query in wanted}
     for statement in _CHANGES:
         session.sql(statement)
     return found
 
 
-@pytest.mark.parametrize("query", _QUERIES)
+@pytest.mark.parametrize(
+    "query",
+    [q if q in _ALWAYS else pytest.param(q, marks=pytest.mark.conformance) for q in _QUERIES],
+)
 def test_a_pinned_query_gives_what_it_gave_before(
     session: SparkSession, before: dict[str, Before], query: str
 ) -> None:
