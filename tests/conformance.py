@@ -366,6 +366,28 @@ COVERS = (
         ),
     ),
     Cover(
+        "commits that change no row, keys of NULLs, aggregates over sorted rows",
+        (
+            "engine/test_incremental.py::test_commits_that_change_no_row_change_no_file",
+            (
+                "engine/test_incremental.py::"
+                "test_a_key_of_nulls_that_is_neither_in_the_table_nor_in_its_new_rows"
+            ),
+            "engine/test_incremental.py::test_an_aggregate_that_spark_computes_over_sorted_rows",
+        ),
+        (
+            (
+                "tests/unit/spark/delta/test_row_changes.py::"
+                "test_keys_are_compared_with_null_and_taken_once"
+            ),
+            "tests/unit/spark/delta/test_row_changes.py::test_no_condition_of_a_clause_is_null",
+            f"{_CONTRACT}::test_compaction_and_properties_change_no_row",
+            "engine/test_table_format.py::test_rows_of_keys_that_stay_the_same_are_not_written",
+            "engine/test_incremental.py::test_only_changed_rows_are_written",
+            "engine/test_kept_rows.py::test_rows_of_every_aggregate_can_be_read_again",
+        ),
+    ),
+    Cover(
         "sources with deletion vectors",
         (
             "engine/test_incremental.py::test_sources_with_deletion_vectors_and_with_a_change_data_feed",
@@ -417,10 +439,9 @@ COVERS = (
                 "engine/test_incremental_races.py::"
                 "test_rows_that_others_write_right_before_the_commit_do_not_stay"
             ),
-            (
-                "engine/test_incremental_races.py::"
-                "test_a_source_that_others_change_after_its_version_was_read"
-            ),
+            f"{_CONTRACT}::test_another_table_of_the_name_has_another_identity_and_another_stamp",
+            f"{_CONTRACT}::test_a_version_is_read_as_it_was",
+            "engine/test_incremental.py::test_a_writer_in_between_is_not_overlooked",
         ),
     ),
     Cover(
@@ -435,8 +456,16 @@ COVERS = (
     # The table format and stored formats
     Cover(
         "the contract of table formats over a log that jobs read, as over Spark Connect",
-        ("engine/test_table_format.py::TestDeltaByJobs",),
-        (_CONTRACT, "engine/test_long_logs.py::test_both_implementations_return_the_same"),
+        ("engine/test_table_format.py::TestDeltaByJobs", "engine/test_long_logs.py"),
+        (
+            _CONTRACT,
+            "tests/unit/spark/delta/test_log.py",
+            (
+                "engine/test_small_tables.py::"
+                "test_the_registry_is_read_without_a_job_as_spark_reads_it"
+            ),
+            "processes/test_statements.py::test_two_writers_with_the_same_fence",
+        ),
     ),
     Cover(
         "keys of every type, and more rows than a condition lists",
@@ -613,9 +642,41 @@ COVERS = (
             "adapter/test_basic.py::TestSimpleMaterializations",
             "adapter/test_constraints.py::TestConstraintsOfATable",
             "adapter/test_functions.py::TestUDFsBasic",
-            "adapter/test_followed_relations.py::TestOtherKinds",
-            "adapter/test_seeds.py::TestConfiguredSeeds",
+            "adapter/test_followed_relations.py::TestTables",
+            "adapter/test_seeds.py::TestSeedUnderATable",
             "adapter/test_followed_relations.py::TestSnapshot",
+        ),
+    ),
+    Cover(
+        "a relation of another kind that a model replaces",
+        ("adapter/test_followed_relations.py",),
+        (
+            "tests/unit/adapter/test_plain_tables.py",
+            "adapter/test_followed_relations.py::TestTables",
+            "adapter/test_switching.py::TestSwitching",
+        ),
+    ),
+    Cover(
+        "configs of seeds: types, partitions, locations, formats",
+        ("adapter/test_seeds.py",),
+        (
+            "tests/unit/adapter/test_seeds.py",
+            "adapter/test_seeds.py::TestSeedUnderATable",
+            "adapter/test_session.py::TestSeeds",
+        ),
+    ),
+    Cover(
+        "configs of materialized tables, suspended tables, types of texts",
+        ("adapter/test_materialized_table.py",),
+        (
+            "tests/unit/adapter/test_config_freshness.py",
+            (
+                "tests/unit/execution/test_operations.py::"
+                "test_a_suspended_table_is_altered_and_its_rows_stay"
+            ),
+            "adapter/test_generic_tests.py::TestGenericTests",
+            "adapter/test_materialized_table.py::TestConfig",
+            "engine/test_text_types.py::test_a_list_with_char_and_varchar_is_what_the_table_has",
         ),
     ),
     Cover(

@@ -95,6 +95,7 @@ class TestTables(Base):
         assert set(rows_by_version()) == {3}
 
 
+@pytest.mark.conformance
 class TestOtherKinds(Base):
     """A relation that no statement replaces is there until the new one has its rows."""
 

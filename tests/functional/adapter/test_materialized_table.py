@@ -209,7 +209,10 @@ class TestConfig(Base):
 
     @pytest.mark.parametrize(
         "freshness",
-        ["'3 minutes'", "{'build_after': {'count': 3, 'period': 'minute'}}"],
+        [
+            pytest.param("'3 minutes'", marks=pytest.mark.conformance),
+            "{'build_after': {'count': 3, 'period': 'minute'}}",
+        ],
     )
     def test_freshness_in_every_form(self, project, ask, write, freshness):
         run_dbt(["seed"])
@@ -255,6 +258,7 @@ models:
         assert "contract" in message
 
 
+@pytest.mark.conformance
 class TestTextTypes(Base):
     """CHAR and VARCHAR in the list that dbt writes, and queries that end with a semicolon."""
 
@@ -332,6 +336,7 @@ class TestHiddenRelation(Base):
             assert project.adapter.get_columns_in_relation(missing) == []
 
 
+@pytest.mark.conformance
 class TestSuspended(Base):
     def test_a_run_does_not_refresh_a_suspended_table(self, project, ask, write):
         table = f"{project.test_schema}.by_origin"

@@ -217,6 +217,7 @@ _KEPT = """id;code;label;amount;at;kind
 _BIG = "id,name,day\n" + "".join(f"{i},n{i % 97},2024-01-{i % 28 + 1:02}\n" for i in range(20_000))
 
 
+@pytest.mark.conformance
 class TestConfiguredSeeds:
     @pytest.fixture(scope="class")
     def seeds(self, tmp_path_factory):

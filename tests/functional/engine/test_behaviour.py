@@ -15,13 +15,7 @@ from tests.behaviour.harness import divided
 from tests.behaviour.spark import SparkTables
 from tests.behaviour.suite import Behaviour
 
-CORE, REST = divided(
-    Behaviour,
-    (
-        "a_partition_is_refreshed_alone",
-        "a_refresh_does_not_write_a_recreated_table",
-    ),
-)
+CORE, REST = divided(Behaviour, ("a_partition_is_refreshed_alone",))
 CHECKS_CORE, CHECKS_REST = divided(Checks, ("describe_shows_drift",))
 ALTERATIONS_CORE, ALTERATIONS_REST = divided(
     Alterations,

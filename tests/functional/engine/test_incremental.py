@@ -139,6 +139,7 @@ def test_a_feed_that_was_enabled_in_between_is_not_read(tables):
     refreshed(tables, "DELETE FROM f WHERE id = 1", enable, "DELETE FROM f WHERE id = 2")
 
 
+@pytest.mark.conformance
 def test_commits_that_change_no_row_change_no_file(tables):
     create(tables, AGGREGATE)
     tables.sql("INSERT INTO f VALUES (900, 3, 4, 1.5)")
@@ -438,7 +439,8 @@ def sums(tables: MaterializedTables) -> list[str]:
     return [row["tableName"] for row in tables.sql(listed).collect()]
 
 
-@pytest.mark.parametrize("keys", [pytest.param(("k",), marks=pytest.mark.conformance), ("k", "j")])
+@pytest.mark.conformance
+@pytest.mark.parametrize("keys", [("k",), ("k", "j")])
 def test_a_key_of_nulls_that_is_neither_in_the_table_nor_in_its_new_rows(tables, keys):
     """Delta takes such a key for a match of the NULLs that its outer join gives for no row."""
     named = ", ".join(f"id % 50 AS {key}" for key in keys)
@@ -457,13 +459,8 @@ def test_a_key_of_nulls_that_is_neither_in_the_table_nor_in_its_new_rows(tables,
         assert len(rows(tables, "TABLE t")) == found
 
 
-@pytest.mark.parametrize(
-    "aggregate",
-    [
-        pytest.param("max(s)", marks=pytest.mark.conformance),
-        "listagg(s) WITHIN GROUP (ORDER BY s)",
-    ],
-)
+@pytest.mark.conformance
+@pytest.mark.parametrize("aggregate", ["max(s)", "listagg(s) WITHIN GROUP (ORDER BY s)"])
 def test_an_aggregate_that_spark_computes_over_sorted_rows(tables, aggregate):
     """Also of rows that are kept, and where Spark plans a query at once."""
     tables.sql("CREATE TABLE h USING delta AS SELECT id % 9 AS v, STRING(id) AS s FROM range(90)")

@@ -144,17 +144,9 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize(
-    "name",
-    [n if n == "made again" else pytest.param(n, marks=pytest.mark.conformance) for n in OTHERS],
-)
-@pytest.mark.parametrize(
-    "query",
-    [
-        pytest.param(ROWS, id="rows"),
-        pytest.param(GROUPS, id="groups", marks=pytest.mark.conformance),
-    ],
-)
+@pytest.mark.conformance
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("query", [ROWS, GROUPS], ids=["rows", "groups"])
 def test_a_source_that_others_change_after_its_version_was_read(tables, monkeypatch, query, name):
     create(tables, query)
     tables.sql("UPDATE f SET v = v + 1 WHERE id < 5")

@@ -134,6 +134,7 @@ def test_compaction_keeps_what_a_reader_may_need(spark, tables):
     assert [row["facts"] for row in log_rows(spark, "HANDLER")] == ["new"]
 
 
+@pytest.mark.conformance
 def test_compaction_keeps_the_last_lease(spark):
     leases = SparkEnvironment(spark).leases
     for term in (1, 2, 3):

@@ -104,6 +104,7 @@ def test_queries_of_tpch(spark, sources, name):
     assert check(spark, sources, TPCH[name]) == []
 
 
+@pytest.mark.conformance
 @pytest.mark.parametrize("name", NEXMARK)
 def test_queries_of_nexmark(spark, sources, name):
     assert check(spark, sources, NEXMARK[name]) == []

@@ -113,6 +113,7 @@ def test_a_partial_refresh_keeps_the_positions_of_the_table(tables):
     assert_equals_query(tables, "t")
 
 
+@pytest.mark.conformance
 def test_a_partition_of_a_continuous_table_is_computed_at_the_positions_of_the_data(tables):
     tables.sql("CREATE TABLE src USING delta AS SELECT id AS v, id % 2 AS g FROM range(4)")
     outcome(tables, "CREATE MATERIALIZED TABLE t PARTITIONED BY (g) AS SELECT v, g FROM src")

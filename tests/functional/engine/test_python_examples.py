@@ -13,7 +13,7 @@ METHODS = [
     for name, found in vars(examples).items()
     if inspect.isfunction(found) and found.__module__ == examples.__name__ and name != "prepare"
 ]
-ALWAYS = ("materialize", "refresh", "start")
+ALWAYS = ("refresh", "start")
 """Methods whose examples `make test` runs; `make conformance` runs all."""
 
 

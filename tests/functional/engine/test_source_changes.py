@@ -125,6 +125,7 @@ def test_removed_rows_that_come_back_are_a_change_only_where_the_log_is_trusted(
     assert watched.kind(start) is watched.kind(before) is ChangeKind.REMOVED
 
 
+@pytest.mark.conformance
 def test_columns_that_came_later_are_null_before(watched):
     watched.run(PLAIN, "INSERT INTO s VALUES (1, 'a'), (2, 'b')")
     start = watched.now()
@@ -135,6 +136,7 @@ def test_columns_that_came_later_are_null_before(watched):
     assert watched.rows(start) == ([(3, "c", 3)], [(2, "b", None)])
 
 
+@pytest.mark.conformance
 def test_a_column_that_had_another_name_in_between(watched):
     """The file that came then was rewritten, so that it is read as of a version of that time."""
     watched.run(f"{PLAIN} TBLPROPERTIES ('delta.columnMapping.mode' = 'name')")

@@ -208,6 +208,7 @@ def test_a_table_of_an_older_release_without_text_bounds_stays_usable(tables, mo
     assert_same(tables, "t", QUERY)
 
 
+@pytest.mark.conformance
 def test_a_listed_column_that_is_added_has_its_bound(tables):
     outcome(tables, TYPED)
     more = TYPED.replace("w VARCHAR(7)", "w VARCHAR(7), x VARCHAR(4)").replace(
