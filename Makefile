@@ -1,10 +1,12 @@
 # Every target sets up what it needs. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help setup ci lint format types test package site newest changelog release unit durations incremental functional conformance corpus airflow lake matrix browser faults soak demo serve bench docs clean
+.PHONY: help setup ci lint format types test package site newest changelog release unit durations record incremental functional conformance corpus airflow lake matrix browser faults soak demo serve bench docs clean
 
 python := .venv/bin/python
-# Suites of tests/functional; each runs in a process (and a JVM) of its own.
-functional_suites = $(filter-out %/__pycache__/,$(sort $(wildcard tests/functional/*/)))
+# Suites of tests/functional; each runs in a process (and a JVM) of its own. Lanes take the longest
+# jobs of the recorded run first, and in this order where none was recorded.
+longest = $(addprefix tests/functional/,engine/ processes/ adapter/ streams/ corpus/)
+functional_suites = $(longest) $(filter-out %/__pycache__/ $(longest),$(sort $(wildcard tests/functional/*/)))
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1: /p' $(MAKEFILE_LIST) | column -t -s: 2>/dev/null || true
@@ -13,7 +15,7 @@ setup: ## make .venv with the pinned packages, fetch the jars; quick when done
 	@tools/setup.sh
 
 ci: lint ## all that CI checks after set-up, in two lanes
-	@$(python) tools/run_suites.py --lanes 2 -m "not conformance" -- $(functional_suites) tests/unit make:types make:package make:site make:newest
+	@$(python) tools/run_suites.py --lanes 2 -m "not conformance" -- $(longest) tests/unit make:newest make:package $(filter-out $(longest),$(functional_suites)) make:types make:site
 
 lint: setup ## ruff: rules and format
 	$(python) -m ruff check .
@@ -37,6 +39,10 @@ newest: setup ## the tests of the adapter with the newest dbt, a part of the mat
 
 durations: ## where the time of the last runs went: the slowest files and tests
 	@$(python) tools/run_suites.py --durations
+
+record: setup ## keep the durations of the last runs: for the order of jobs, and on the page
+	@$(python) tools/run_suites.py --record
+	@$(python) -m tests.functional.adapter.conformance
 
 incremental: setup ## changes of query results against a recompute, in DuckDB and on Spark; INCREMENTAL_CASES, INCREMENTAL_SHAPES, INCREMENTAL_SEED=…
 	@$(python) tools/run_suites.py -- $(sort $(wildcard tests/incremental/test_*.py)) tests/incremental/spark/

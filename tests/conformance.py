@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tools.run_suites import recorded
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -748,6 +750,45 @@ def section() -> list[str]:
         "|---|---|---|",
         *(f"| {row.rule} | {_listed(row.left)} | {_listed(row.by)} |" for row in COVERS),
     ]
+
+
+BEFORE = {
+    "tests/functional/engine/": (400, 1_680),
+    "tests/functional/processes/": (30, 800),
+    "tests/functional/adapter/": (118, 481),
+    "tests/functional/corpus/": (9, 396),
+    "tests/functional/streams/": (22, 355),
+    "tests/unit": (8_079, 300),
+}
+"""Tests and seconds of the longest suites on 2026-11-27, before CI ran cores only."""
+
+
+def profile() -> list[str]:
+    """Return the lines of the page that say where the time of CI goes."""
+    found = recorded()
+    lines = [
+        "## Where the time of CI goes",
+        "",
+        (
+            "`make ci` runs its jobs in two lanes. `make record` writes the figures of the last "
+            "run into this page, and into `tools/durations.json`, by which lanes order their "
+            "jobs. *Before* is the run of 2026-11-27, before CI was reduced to cores. It took "
+            "2,905 s in all, with set-up, lint, types, the package, the site and the newest dbt "
+            "one after another."
+        ),
+        "",
+        "| job | tests before | seconds before | tests | seconds | CPU seconds of tests |",
+        "|---|---|---|---|---|---|",
+    ]
+    for job in dict.fromkeys((*found, *BEFORE)):
+        before = BEFORE.get(job, ("", ""))
+        now = [found.get(job, {}).get(key, "") for key in ("tests", "seconds", "cpu")]
+        lines.append(f"| `{job}` | {' | '.join(map(_figure, (*before, *now)))} |")
+    return lines
+
+
+def _figure(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _listed(tests: tuple[str, ...]) -> str:

@@ -66,7 +66,7 @@ class Ended:
 
 
 def recorded() -> dict[str, dict[str, float]]:
-    """Return what the recorded run of CI took, by job."""
+    """Return what each job took in the recorded run of CI: seconds, CPU time, number of tests."""
     found: dict[str, dict[str, float]] = json.loads(RECORD.read_text(encoding="utf-8"))
     return found
 

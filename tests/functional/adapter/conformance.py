@@ -166,7 +166,9 @@ def page() -> str:
         "|---|---|---|",
         *(f"| {' | '.join(row)} |" for row in _DBT_1_12),
     ]
-    lines += ["", *left_out.section(), "", _of_corpora(), "", _FLIPS, "", *seeds.section()]
+    for section in (left_out.section(), left_out.profile(), [_of_corpora()]):
+        lines += ["", *section]
+    lines += ["", _FLIPS, "", *seeds.section()]
     return "\n".join(lines) + "\n"
 
 
