@@ -428,8 +428,8 @@ COVERS = (
         ),
         (
             "tests/unit/spark/tables/test_stored_sums.py",
+            "tests/unit/query/test_partial_sums.py",
             "engine/test_incremental.py::test_partial_sums_follow_the_sources",
-            "processes/test_sample_of_kills.py::test_a_client_is_killed",
         ),
     ),
     Cover(

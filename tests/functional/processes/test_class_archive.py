@@ -6,15 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.faults.server import CONFS
-from tests.functional.processes.serving import environment
+from tests.functional.processes.serving import SHORT, environment
 
 PROGRAM = Path(sys.executable).with_name("spark-mt")
 
 
 def test_spark_starts_from_the_archive_that_was_made(tmp_path):
     env = {**environment(), "XDG_CACHE_HOME": str(tmp_path / "cache")}
-    confs = [word for key, value in CONFS.items() for word in ("--conf", f"{key}={value}")]
+    confs = [word for key, value in SHORT.items() for word in ("--conf", f"{key}={value}")]
 
     def run(*words: str, **more: str) -> str:
         done = subprocess.run(  # noqa: S603 - our own command

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.server import CONFS
-from tests.functional.processes.serving import environment, serving
+from tests.functional.processes.serving import OPTIONS, SHORT, environment, serving
 from tests.functional.processes.watching import (
     Watch,
     needs_proc,
@@ -22,10 +21,9 @@ from tests.functional.processes.watching import (
 pytestmark = needs_proc
 
 SECRET = "n0t-f0r-0thers"  # noqa: S105 - made up
-OPTIONS = "spark.driver.extraJavaOptions"
 SECRETS = {
     "spark.hadoop.fs.s3a.secret.key": f"{SECRET} with = and \\ in it",
-    OPTIONS: f"{CONFS[OPTIONS]} -Dstore.password='{SECRET} x'",
+    OPTIONS: f"{SHORT[OPTIONS]} -Dstore.password='{SECRET} x'",
 }
 MODEL = """
 import pandas as pd
@@ -51,7 +49,7 @@ def model(dbt, session):
 @pytest.fixture
 def project(tmp_path):
     """A dbt project with a Spark of its own, and secrets in its profile."""
-    confs = {**CONFS, **SECRETS, "spark.ui.enabled": True}
+    confs = {**SHORT, **SECRETS, "spark.ui.enabled": True}
     target = {
         "type": "spark_mt",
         "method": "session",
@@ -126,7 +124,7 @@ def test_spark_mt_sql_shows_another_user_no_secret(project):
 
 
 def test_a_manager_shows_no_secret_and_no_port(tmp_path):
-    with serving(tmp_path, {**CONFS, **SECRETS}, "info") as manager:
+    with serving(tmp_path, {**SHORT, **SECRETS}, "info") as manager:
         watch = Watch()
         watch.look(manager.process.pid)
         check(watch, tmp_path)
@@ -140,7 +138,7 @@ def test_a_manager_shows_no_secret_and_no_port(tmp_path):
 @pytest.mark.conformance
 def test_an_address_opened_by_the_user_needs_a_secret_or_is_reported(tmp_path):
     program = Path(sys.executable).with_name("spark-mt")
-    confs = {**CONFS, "spark.driver.bindAddress": "0.0.0.0"}  # noqa: S104 - what is tested
+    confs = {**SHORT, "spark.driver.bindAddress": "0.0.0.0"}  # noqa: S104 - what is tested
     words = [word for key, value in confs.items() for word in ("--conf", f"{key}={value}")]
     asked = "SELECT count(*) AS n FROM range(4) GROUP BY id % 2"
     output, watch = run(tmp_path, program, "sql", asked, *words)

@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.server import CONFS
-from tests.functional.processes.serving import environment
+from tests.functional.processes.serving import SHORT, environment
 
 ROOT = Path(__file__).parents[3]
 NOTICE = "WARN SparkStringUtils: Truncated the string representation of a plan"
@@ -187,7 +186,7 @@ _REFUSED = pytest.mark.parametrize(
 def test_in_a_session_of_the_process_in_a_new_catalog(tmp_path, refused):
     # Spark draws its progress bar there when a stage takes longer than half a second.
     quiet = {"spark.ui.showConsoleProgress": "false"}
-    confs = {**CONFS, **quiet, "spark.sql.warehouse.dir": str(tmp_path / "warehouse")}
+    confs = {**SHORT, **quiet, "spark.sql.warehouse.dir": str(tmp_path / "warehouse")}
     del confs["spark.log.level"]  # as Spark logs by default, the JVM too
     check(standard_error(tmp_path, "", confs, refused))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 
 import pytest
 
@@ -20,15 +21,24 @@ def file_of(test):
     return folder / file, name.split("::") if name else []
 
 
+@cache
+def body_of(path):
+    """The statements of a file."""
+    return ast.parse(path.read_text(encoding="utf-8")).body
+
+
 def inner(body, name):
     """The class or function of a name; None where the file has none."""
     nodes = [each for each in body if getattr(each, "name", None) == name]
     return nodes[0] if nodes else None
 
 
+SUITES = "".join(path.read_text(encoding="utf-8") for path in TESTS.glob("behaviour/*.py"))
+
+
 def inherited(name):
     """Whether a suite of behaviours, of which a class takes a part, has a test."""
-    return any(f"def {name}(" in path.read_text() for path in (TESTS / "behaviour").glob("*.py"))
+    return f"def {name}(" in SUITES
 
 
 def test_every_mark_is_in_the_list():
@@ -52,7 +62,7 @@ def test_what_is_listed_is_left_out_of_ci(test):
 @pytest.mark.parametrize("test", BY)
 def test_what_covers_a_rule_is_there(test):
     path, names = file_of(test)
-    body = ast.parse(path.read_text(encoding="utf-8")).body
+    body = body_of(path)
     for name in names:
         node = inner(body, name)
         if node is None:
@@ -66,7 +76,7 @@ def test_what_covers_a_rule_is_there(test):
 def test_what_covers_a_rule_runs_in_ci(test):
     """A test of which CI leaves some parameters out runs with the others."""
     path, names = file_of(test)
-    body = ast.parse(path.read_text(encoding="utf-8")).body
+    body = body_of(path)
     node = inner(body, names[0]) if names else None
     assert not {"pytest.mark.conformance", "conformance"} & {*decorators(node)}
     assert "pytestmark = pytest.mark.conformance" not in map(ast.unparse, body)
