@@ -129,7 +129,7 @@ COVERS = (
     ),
     Cover(
         "adoption and release",
-        ("engine/test_adoption.py", "adapter/test_moving.py"),
+        ("engine/test_adoption.py", "adapter/test_adopt.py", "adapter/test_moving.py"),
         (
             f"{_BEHAVIOUR}TestAdoption",
             "engine/test_adoption.py::test_no_file_is_written",
@@ -539,13 +539,20 @@ COVERS = (
         ),
     ),
     Cover(
-        "streams that keep state, and process functions",
-        ("streams/test_stateful.py", "streams/test_process_functions.py"),
+        "streams that keep state, process functions, and STREAM",
+        (
+            "streams/test_stateful.py",
+            "streams/test_process_functions.py",
+            "streams/test_only_streams.py",
+        ),
         (
             "tests/unit/strategies/test_stream_process_functions.py",
             "tests/unit/resolution/test_stream_flow_state.py",
             "streams/test_stateful.py::test_groups_are_kept_by_state",
             "streams/test_stateful.py::test_files_are_read_once",
+            "streams/test_only_streams.py::test_generated_rows",
+            "streams/test_kafka_hosting.py::test_every_record_arrives_once",
+            "engine/test_engines.py::test_the_engine_follows_from_sparks_plan",
         ),
     ),
     # Processes and the manager
@@ -567,7 +574,8 @@ COVERS = (
                 "processes/test_open_to_others.py::"
                 "test_a_run_of_dbt_with_python_workers_shows_no_secret_and_no_port"
             ),
-            "processes/test_open_to_others.py::test_dbt_debug_lists_what_listens",
+            "tests/unit/spark/launch/test_listeners.py",
+            "adapter/test_session.py::TestDebug",
             "processes/test_open_to_others.py::test_a_manager_shows_no_secret_and_no_port",
         ),
     ),
@@ -634,6 +642,7 @@ COVERS = (
             "adapter/test_relations.py",
             "adapter/test_simple_seed.py",
             "adapter/test_simple_snapshot.py",
+            "adapter/test_source_freshness.py",
             "adapter/test_store_test_failures.py",
             "adapter/test_unit_testing.py",
             "adapter/test_utils.py",
@@ -643,10 +652,11 @@ COVERS = (
             "tests/unit/adapter/test_seeds.py",
             "adapter/test_basic.py::TestSimpleMaterializations",
             "adapter/test_constraints.py::TestConstraintsOfATable",
-            "adapter/test_functions.py::TestUDFsBasic",
+            "adapter/test_functions.py::TestFunctionsOfModels",
             "adapter/test_followed_relations.py::TestTables",
             "adapter/test_seeds.py::TestSeedUnderATable",
             "adapter/test_followed_relations.py::TestSnapshot",
+            "adapter/test_source_freshness.py::TestFreshnessByCommits",
         ),
     ),
     Cover(
@@ -686,7 +696,7 @@ COVERS = (
         ("adapter/test_materialized_view.py",),
         (
             "tests/unit/adapter/test_materialization.py",
-            "adapter/test_materialized_view.py::TestChangesApply",
+            "adapter/test_plan.py::TestPlan",
             "adapter/test_materialized_table.py::TestLife",
         ),
     ),

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 CONFS = {"spark.sql.adaptive.enabled": "true"}
 """What the Spark of the tests of the engine lacks to plan as a user's does."""
-_OF_FILES = 0.55
+_OF_FILES = 0.5
 """Files are drawn with this power of the share, and the queries of a file with the rest."""
 _THREADS = 2
 _TOGETHER = 6

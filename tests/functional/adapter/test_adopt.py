@@ -162,6 +162,7 @@ class TestThereAndBack(Base):
         assert [row[0] for row in rows()] == [4, 5, 6]
 
 
+@pytest.mark.conformance
 class TestNothingThere(Base):
     def test_a_new_table_is_created(self, run, rows):
         run_dbt(["seed"])

@@ -153,6 +153,7 @@ where case
 """
 
 
+@pytest.mark.conformance
 class TestTableConstraintsRollback(_InSpark, BaseConstraintsRollback):
     @pytest.fixture(scope="class")
     def expected_error_messages(self):

@@ -26,6 +26,7 @@ from dbt_common.events.event_catcher import EventCatcher  # noqa: TID251 - as db
 conformance = pytest.mark.conformance
 
 
+@pytest.mark.conformance
 class TestUDFsBasic(UDFsBasic):
     pass
 

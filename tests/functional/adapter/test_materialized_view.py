@@ -119,6 +119,7 @@ class Changes(Ours, MaterializedViewChanges):
         set_model_file(project, materialized_view, changed)
 
 
+@pytest.mark.conformance
 class TestChangesApply(Changes, MaterializedViewChangesApplyMixin):
     def test_change_is_applied_via_replace(self, project, my_materialized_view):
         """PARTITIONED BY cannot change in place; a silent rebuild would lose history."""

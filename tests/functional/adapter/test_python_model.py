@@ -14,6 +14,7 @@ from dbt.tests.adapter.python_model.test_spark import BasePySparkTests
 from dbt.tests.util import run_dbt
 
 
+@pytest.mark.conformance
 class TestPythonModel(BasePythonModelTests):
     pass
 
@@ -22,6 +23,7 @@ class TestPythonIncremental(BasePythonIncrementalTests):
     pass
 
 
+@pytest.mark.conformance
 class TestPySpark(BasePySparkTests):
     @pytest.mark.usefixtures("project")
     def test_different_dataframes(self):

@@ -15,6 +15,7 @@ from dbt.tests.util import run_dbt
 DAY_S = 86_400
 
 
+@pytest.mark.conformance
 class TestCalculateFreshnessMethod(BaseCalculateFreshnessMethod):
     pass
 

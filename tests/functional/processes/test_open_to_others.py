@@ -99,6 +99,7 @@ def test_a_run_of_dbt_with_python_workers_shows_no_secret_and_no_port(project):
     assert "without authentication" not in output
 
 
+@pytest.mark.conformance
 def test_dbt_debug_lists_what_listens(project):
     output, watch = run(project, sys.executable, "-m", "dbt.cli.main", "debug")
     assert SECRET not in output

@@ -33,6 +33,7 @@ def engine(tables, name="t"):
     return ", ".join(described(tables, name)["Engine"].split(", ")[:2])
 
 
+@pytest.mark.conformance
 def test_a_stream_over_kafka(tables, topics, session, schema):
     topics.create(schema, 2)
     topics.table(session, "orders", schema)
