@@ -458,16 +458,8 @@ COVERS = (
     # The table format and stored formats
     Cover(
         "the contract of table formats over a log that jobs read, as over Spark Connect",
-        ("engine/test_table_format.py::TestDeltaByJobs", "engine/test_long_logs.py"),
-        (
-            _CONTRACT,
-            "tests/unit/spark/delta/test_log.py",
-            (
-                "engine/test_small_tables.py::"
-                "test_the_registry_is_read_without_a_job_as_spark_reads_it"
-            ),
-            "processes/test_statements.py::test_two_writers_with_the_same_fence",
-        ),
+        ("engine/test_table_format.py::TestDeltaByJobs",),
+        (_CONTRACT, "engine/test_long_logs.py::test_both_implementations_return_the_same"),
     ),
     Cover(
         "keys of every type, and more rows than a condition lists",
