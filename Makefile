@@ -3,6 +3,8 @@
 .PHONY: help setup ci lint format types test package site newest changelog release unit durations record incremental functional conformance corpus airflow lake matrix browser faults soak demo serve bench docs clean
 
 python := .venv/bin/python
+# How many jobs run in parallel: as many as there are cores in CI.
+LANES ?= 2
 # Suites of tests/functional; each runs in a process (and a JVM) of its own. Lanes take the longest
 # jobs of the recorded run first, and in this order where none was recorded.
 longest = $(addprefix tests/functional/,engine/ processes/ adapter/ streams/ corpus/)
@@ -15,7 +17,7 @@ setup: ## make .venv with the pinned packages, fetch the jars; quick when done
 	@tools/setup.sh
 
 ci: lint ## all that CI checks after set-up, in two lanes
-	@$(python) tools/run_suites.py --lanes 2 -m "not conformance" -- $(longest) tests/unit make:newest make:package $(filter-out $(longest),$(functional_suites)) make:types make:site
+	@$(python) tools/run_suites.py --lanes $(LANES) -m "not conformance" -- $(longest) tests/unit make:newest make:package $(filter-out $(longest),$(functional_suites)) make:types make:site
 
 lint: setup ## ruff: rules and format
 	$(python) -m ruff check .
@@ -29,7 +31,7 @@ types: setup ## mypy --strict
 	$(python) -m mypy
 
 test: setup ## all tests that CI runs
-	@$(python) tools/run_suites.py --lanes 2 -m "not conformance" -- $(functional_suites) tests/unit
+	@$(python) tools/run_suites.py --lanes $(LANES) -m "not conformance" -- $(functional_suites) tests/unit
 
 unit: setup ## the fast tests, no JVM
 	@$(python) tools/run_suites.py -- tests/unit
@@ -48,7 +50,7 @@ incremental: setup ## changes of query results against a recompute, in DuckDB an
 	@$(python) tools/run_suites.py -- $(sort $(wildcard tests/incremental/test_*.py)) tests/incremental/spark/
 
 functional: setup ## the tests on real Spark and Delta
-	@$(python) tools/run_suites.py --lanes 2 -m "not conformance" -- $(functional_suites)
+	@$(python) tools/run_suites.py --lanes $(LANES) -m "not conformance" -- $(functional_suites)
 
 conformance: setup ## all of dbt's adapter tests, and every guarantee on Delta; an hour and more
 	@$(python) tools/run_suites.py -- $(addprefix tests/functional/,adapter/ corpus/ engine/ manager/ processes/ streams/)

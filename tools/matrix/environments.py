@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -130,7 +131,7 @@ class Environments:
         overrides = WORK / "overrides.txt"
         never = (f'{name} ; sys_platform == "none"\n' for name in NOT_NEEDED)
         overrides.write_text("".join(never), encoding="utf-8")
-        options = ["--override", str(overrides)]
+        options = ["--override", str(overrides), *_built_by_pip()]
         named = {"dbt-core": lane.dbt, "pyspark": lane.pyspark}
         if lane.resolution is Resolution.PINNED:
             pins = folder / "constraints.txt"
@@ -151,6 +152,19 @@ class Environments:
 
     def _pip(self, python: Path, *arguments: str) -> None:
         _run((str(self._uv), "pip", "install", "--quiet", "--python", str(python), *arguments))
+
+
+def _built_by_pip() -> Iterator[str]:
+    """Yield options by which uv takes PySpark from pip's cache.
+
+    PySpark is published as source only. `make setup` has built it in this run of CI, which takes
+    uv longer than the rest of an environment.
+    """
+    listed = (sys.executable, "-m", "pip", "cache", "list", "pyspark", "--format=abspath")
+    done = subprocess.run(listed, capture_output=True, text=True, check=False)  # noqa: S603 - ours
+    if done.returncode == 0:  # pip may have no cache
+        for path in map(Path, done.stdout.split()):
+            yield f"--find-links={path.parent}"
 
 
 def _pins_without(names: Mapping[str, str]) -> Iterator[str]:
