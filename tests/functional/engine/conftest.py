@@ -36,6 +36,8 @@ _CONFS = {
     "spark.ui.retainedStages": "10",
     "spark.ui.showConsoleProgress": "false",
 }
+SHORT = {"spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"}
+"""For suites of a minute or two: what the second compiler takes comes back in three."""
 
 
 @pytest.fixture(scope="session")
