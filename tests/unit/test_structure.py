@@ -61,6 +61,7 @@ EDGES: dict[str, set[str]] = {
         "spark.formats",
         "spark.launch",
         "spark.session",
+        "sql_tokens",
         "statements",
     },
     "api": {
@@ -90,7 +91,7 @@ EDGES: dict[str, set[str]] = {
         "resolution",
         "spark.launch",
         "spark.session",
-        "statements",
+        "sql_tokens",
     },
     "client": {"__version__", "definition", "execution", "spark.launch"},
     "connections": {
@@ -163,7 +164,7 @@ EDGES: dict[str, set[str]] = {
     },
     "planning": {"changes", "definition", "query", "resolution", "strategies"},
     "plugin": {"connections", "definition", "impl"},
-    "query": {"definition"},
+    "query": {"definition", "sql_tokens"},
     "relation": set(),
     "resolution": {"definition", "query", "statements"},
     "scheduler": {"definition", "execution", "planning"},
@@ -242,7 +243,8 @@ EDGES: dict[str, set[str]] = {
         "spark.session",
         "spark.streams",
     },
-    "statements": {"definition"},
+    "sql_tokens": set(),
+    "statements": {"definition", "sql_tokens"},
     "strategies": {"definition", "query", "resolution"},
 }
 """Which package may import which, type-only imports included; a module of the root is a package."""
@@ -300,6 +302,7 @@ TESTED_BY = {
     "manager.http.connections": "unit/manager/http/test_app.py",
     "query.binder": "unit/query/test_operator_builder.py",
     "query.computation": "unit/query/test_operator_builder.py",
+    "query.dialect": "unit/query/test_syntax.py",
     "query.differential_changes": "unit/query/test_differential.py",
     "query.differential_keys": "unit/query/test_differential.py",
     "query.relations": "unit/query/test_operator_builder.py",

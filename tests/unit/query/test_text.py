@@ -274,3 +274,10 @@ def test_other_times_are_refused_and_version_as_of_named(time: str) -> None:
 )
 def test_session_variables_that_name_something(query, names):
     assert naming_variables(query) == names
+
+
+@pytest.mark.parametrize(
+    "query", ["SELECT 1 AS a FROM t; SELECT 2 AS a FROM t", "SELECT a FROM s; -- b"]
+)
+def test_several_statements_are_no_query(query):
+    assert not shape_of(query).readable

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.columns import quote
-from dbt.adapters.spark_mt.statements.lexer import statements_of
+from dbt.adapters.spark_mt.sql_tokens import statements_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -44,7 +44,7 @@ class TextChoice:
             raise click.UsageError("give a statement, --file, or statements on standard input")  # noqa: EM101, TRY003 - as above
         else:
             text = sys.stdin.read()
-        from dbt.adapters.spark_mt.statements.lexer import statements_of  # noqa: PLC0415 - loads sqlglot
+        from dbt.adapters.spark_mt.sql_tokens import statements_of  # noqa: PLC0415 - loads sqlglot
 
         found = statements_of(text)
         if not found:

@@ -9,8 +9,8 @@ from sqlglot import exp
 
 from dbt.adapters.spark_mt.query import expressions as exprs
 from dbt.adapters.spark_mt.query import functions
+from dbt.adapters.spark_mt.query.dialect import sql
 from dbt.adapters.spark_mt.query.operators import NotUnderstoodError
-from dbt.adapters.spark_mt.query.syntax import sql
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

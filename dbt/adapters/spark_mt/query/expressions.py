@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from dbt.adapters.spark_mt.definition.columns import quote
+from dbt.adapters.spark_mt.query.dialect import sql
 from dbt.adapters.spark_mt.query.functions import RANDOM
-from dbt.adapters.spark_mt.query.syntax import sql
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

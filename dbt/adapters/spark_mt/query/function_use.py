@@ -1,4 +1,4 @@
-"""Functions that a query calls, found in its tokens.
+"""Functions that a text calls, found in its tokens.
 
 The tree is not needed. So queries that sqlglot cannot parse are covered.
 """
@@ -9,19 +9,17 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from sqlglot.tokenizer_core import Token, TokenType
-
 from dbt.adapters.spark_mt.query import functions
 from dbt.adapters.spark_mt.query.boundary import guarded
-from dbt.adapters.spark_mt.query.text import closing, tokens_of
+from dbt.adapters.spark_mt.query.text import tokens_of
+from dbt.adapters.spark_mt.sql_tokens import TokenKind, closing, is_sign
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from dbt.adapters.spark_mt.sql_tokens import Token
 
-_RELATIVE_LITERALS = frozenset({"now", "today", "yesterday", "tomorrow"})
-_NAME_TYPES = {TokenType.VAR, TokenType.IDENTIFIER}
-_NOT_BEFORE_A_CALL = {TokenType.ALIAS, TokenType.R_PAREN, *_NAME_TYPES}
+
 _PIPE_WORDS = {"AGGREGATE", "EXTEND", "SELECT", "RECURSIVE"}
 
 
@@ -60,7 +58,7 @@ def functions_of(query: str) -> FunctionUse:
         if _is_random(tokens, i, name):
             random[name] = None
         elif name in functions.TIME_DEPENDENT or (
-            name == "unix_timestamp" and _is_empty(tokens, i)
+            name in functions.TIME_DEPENDENT_IF_EMPTY and is_sign(tokens, i + 2, ")")
         ):
             timely[name] = None
         if _may_be_persistent(tokens, i):
@@ -75,8 +73,8 @@ def functions_of(query: str) -> FunctionUse:
 
 def _called(tokens: Sequence[Token]) -> Iterator[tuple[int, str]]:
     for i, (word, after) in enumerate(pairwise(tokens)):
-        if after.token_type == TokenType.L_PAREN and word.token_type != TokenType.STRING:
-            yield i, word.text.lower()
+        if after.keyword == "(" and word.kind is not TokenKind.STRING:
+            yield i, word.name.lower()
 
 
 def _is_random(tokens: Sequence[Token], i: int, name: str) -> bool:
@@ -84,25 +82,24 @@ def _is_random(tokens: Sequence[Token], i: int, name: str) -> bool:
         return True
     if name not in functions.ORDER_DEPENDENT:
         return False
-    around = tokens[i - 2].text.lower() if i > 1 else ""
-    in_order_free = tokens[i - 1].token_type == TokenType.L_PAREN and around in functions.ORDER_FREE
+    around = tokens[i - 2].name.lower() if i > 1 else ""
+    in_order_free = is_sign(tokens, i - 1, "(") and around in functions.ORDER_FREE
     return not (in_order_free or _is_ordered(tokens, _closing(tokens, i + 1)))
 
 
 def _is_ordered(tokens: Sequence[Token], close: int) -> bool:
     """Return whether an order follows a call: OVER (… ORDER BY …), OVER w, WITHIN GROUP."""
     i = close + 1
-    while i < len(tokens) and tokens[i].text.upper() in {"IGNORE", "RESPECT", "NULLS", "FILTER"}:
-        i = _closing(tokens, i + 1) + 1 if tokens[i].text.upper() == "FILTER" else i + 1
-    word = tokens[i].text.upper() if i < len(tokens) else ""
-    if word in {"WITHIN", "WITHIN GROUP"}:
+    while is_sign(tokens, i, "IGNORE", "RESPECT", "NULLS", "FILTER"):
+        i = _closing(tokens, i + 1) + 1 if is_sign(tokens, i, "FILTER") else i + 1
+    if is_sign(tokens, i, "WITHIN"):
         return True
-    if word != "OVER" or i + 1 >= len(tokens):
+    if not is_sign(tokens, i, "OVER") or i + 1 >= len(tokens):
         return False
-    if tokens[i + 1].token_type != TokenType.L_PAREN:
+    if not is_sign(tokens, i + 1, "("):
         return True
     window = tokens[i + 1 : _closing(tokens, i + 1)]
-    return any(t.text.upper().startswith(("ORDER", "SORT")) for t in window)
+    return any(t.name.upper().startswith(("ORDER", "SORT")) for t in window)
 
 
 def _closing(tokens: Sequence[Token], opening: int) -> int:
@@ -110,63 +107,54 @@ def _closing(tokens: Sequence[Token], opening: int) -> int:
     return len(tokens) - 1 if found is None else found
 
 
-def _is_empty(tokens: Sequence[Token], i: int) -> bool:
-    return i + 2 < len(tokens) and tokens[i + 2].token_type == TokenType.R_PAREN
-
-
 def _may_be_persistent(tokens: Sequence[Token], i: int) -> bool:
     """Return whether a call may be of a catalog's function: no syntax, no alias list."""
-    if tokens[i].token_type not in _NAME_TYPES:
+    if not tokens[i].is_name:
         return False
     first = i - 2 * (len(_dotted(tokens, i)) - 1)
     before = tokens[first - 1] if first > 0 else None
-    if before is None or before.token_type not in _NOT_BEFORE_A_CALL:
+    if before is None or not (before.is_name or before.keyword in ("AS", ")")):
         return True
-    return before.text.upper() in _PIPE_WORDS
+    return before.name.upper() in _PIPE_WORDS
 
 
 def _dotted(tokens: Sequence[Token], i: int) -> tuple[str, ...]:
-    parts = [tokens[i].text]
-    while i >= 2 and tokens[i - 1].token_type == TokenType.DOT and _is_word(tokens[i - 2]):
+    parts = [tokens[i].name]
+    while is_sign(tokens, i - 1, ".") and i >= 2 and _is_word(tokens[i - 2]):
         i -= 2
-        parts.insert(0, tokens[i].text)
+        parts.insert(0, tokens[i].name)
     return tuple(parts)
 
 
 def _is_word(token: Token) -> bool:
-    return token.token_type in _NAME_TYPES or token.text.isidentifier()
+    return token.is_name or token.kind is TokenKind.WORD
 
 
 def _bare(tokens: Sequence[Token]) -> Iterator[str]:
     """Yield words that are functions without parentheses, unless a column has their name."""
     for i, token in enumerate(tokens):
-        name = token.text.lower()
-        if name not in functions.WITHOUT_PARENTHESES or token.token_type in {
-            TokenType.STRING,
-            TokenType.IDENTIFIER,
-        }:
+        name = token.keyword.lower()
+        if name not in functions.WITHOUT_PARENTHESES:
             continue
-        around = {t.token_type for t in tokens[max(i - 1, 0) : i + 2]}
-        follows_as = i > 0 and tokens[i - 1].token_type == TokenType.ALIAS
-        if TokenType.DOT not in around and not follows_as:
+        is_field = is_sign(tokens, i - 1, ".") or is_sign(tokens, i + 1, ".")
+        if not is_field and not is_sign(tokens, i - 1, "AS"):
             yield name
 
 
 def _relative_literals(tokens: Sequence[Token]) -> Iterator[str]:
     """Yield literals such as `DATE 'today'`."""
     for word, literal in pairwise(tokens):
-        typed = word.text.upper().startswith(("DATE", "TIMESTAMP"))
-        if typed and literal.token_type == TokenType.STRING:
-            value = literal.text.strip().lower()
-            if value in _RELATIVE_LITERALS:
-                yield f"{word.text.lower()} '{value}'"
+        if literal.kind is TokenKind.STRING and (
+            found := functions.relative_literal(word.name, literal.text)
+        ):
+            yield found
 
 
 def _samples_freely(tokens: Sequence[Token]) -> bool:
     """Return whether there is a TABLESAMPLE without REPEATABLE."""
     for i, token in enumerate(tokens):
-        if token.text.upper() == "TABLESAMPLE" and token.token_type != TokenType.IDENTIFIER:
+        if token.keyword == "TABLESAMPLE":
             after = _closing(tokens, i + 1) + 1
-            if after >= len(tokens) or tokens[after].text.upper() != "REPEATABLE":
+            if not is_sign(tokens, after, "REPEATABLE"):
                 return True
     return False

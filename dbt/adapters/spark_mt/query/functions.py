@@ -620,9 +620,27 @@ KNOWN = frozenset({*SCALAR, *WINDOW}) | AGGREGATES | GENERATORS
 TIME_DEPENDENT = _names("curdate current_date current_time current_timestamp localtimestamp now")
 """Functions with one value per execution of a query."""
 
+TIME_DEPENDENT_IF_EMPTY = _names("unix_timestamp")
+"""Functions that are time-dependent without arguments."""
+
 WITHOUT_PARENTHESES = _names(
     "current_date current_time current_timestamp current_user localtimestamp session_user user"
 )
+
+
+_RELATIVE_LITERALS = _names("now today yesterday tomorrow")
+
+
+def relative_literal(type_: str, literal: str) -> str:
+    """Return `date 'today'` for a literal with another value at another time; empty for others.
+
+    Args:
+        type_: The word before the literal.
+        literal: The text with its quotes.
+    """
+    value = literal[1:-1].strip().lower()
+    is_relative = value in _RELATIVE_LITERALS and type_.upper().startswith(("DATE", "TIMESTAMP"))
+    return f"{type_.lower()} '{value}'" if is_relative else ""
 
 
 def is_aggregate(name: str) -> bool:

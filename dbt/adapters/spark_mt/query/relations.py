@@ -11,8 +11,9 @@ from sqlglot import exp
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.query import expressions as exprs
 from dbt.adapters.spark_mt.query import operators as ops
+from dbt.adapters.spark_mt.query.dialect import sql
 from dbt.adapters.spark_mt.query.functions import GENERATORS, TABLE_FUNCTIONS
-from dbt.adapters.spark_mt.query.syntax import UnreadableError, read_query, sql
+from dbt.adapters.spark_mt.query.syntax import UnreadableError, read_query
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence

@@ -1,8 +1,6 @@
 """Syntax of Spark SQL text: trees that can be written as text again, and equality of two texts.
 
-sqlglot replaces functions, types and literals by what it considers their equivalent. The dialect
-here keeps every function by its name, and every literal as it is written. The rest is compared: a
-text whose tree would be written with other tokens is not rendered.
+A text whose tree would be written with other tokens is not rendered.
 
 Two texts are equal by their tokens. Comments, whitespace and the case of keywords do not count.
 Hints count. String literals and names count exactly as written. The case of a name is that of a
@@ -14,64 +12,25 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 from enum import Enum
 from itertools import count, pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
-from sqlglot import ErrorLevel, exp, parse_one, tokenize
-from sqlglot.dialects.spark import Spark
+from sqlglot import ErrorLevel, exp, parse_one
 from sqlglot.errors import SqlglotError
-from sqlglot.generators.spark import SparkGenerator
-from sqlglot.parsers.spark import SparkParser
-from sqlglot.tokenizer_core import Token, TokenType
+
+from dbt.adapters.spark_mt import sql_tokens
+from dbt.adapters.spark_mt.query.dialect import DIALECT, LiteralText, sql
+from dbt.adapters.spark_mt.sql_tokens import Token, TokenKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 
-class _Text(exp.Var):
-    """A literal of text, as it is written: 'a' and 'A' differ, while a Var is equal in any case."""
-
-    _hash_raw_args: ClassVar[bool] = True
-
-
-_PARSERS = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "SUBSTRING", "OVERLAY")
-
-
-class _Dialect(Spark):
-    """Spark without functions that sqlglot knows; syntax of its own stays (`EXTRACT(x FROM y)`)."""
-
-    class Parser(SparkParser):
-        FUNCTIONS: ClassVar[dict[str, Callable[..., Any]]] = {}
-        FUNCTION_PARSERS: ClassVar = {
-            name: parser
-            for name, parser in SparkParser.FUNCTION_PARSERS.items()
-            if name in _PARSERS
-        }
-        NO_PAREN_FUNCTION_PARSERS: ClassVar = {
-            name: parser
-            for name, parser in SparkParser.NO_PAREN_FUNCTION_PARSERS.items()
-            if name in {"CASE", "TRANSFORM"}
-        }
-
-    class Generator(SparkGenerator):
-        TRANSFORMS: ClassVar = {
-            node: text
-            for node, text in SparkGenerator.TRANSFORMS.items()
-            if node not in {exp.Select, exp.Qualify}
-        } | {
-            exp.NullSafeEQ: lambda self, node: self.binary(node, "<=>"),
-            _Text: lambda _, node: node.name,
-        }
-
-
-_DIALECT = _Dialect()
 _STAND_INS = {"windoo": "window", "arra1": "array"}
 """Functions under other names of the same length, because sqlglot takes them for keywords."""
 _ARRAY = re.compile(r"\barray\b(?=\s*\()", re.IGNORECASE)
 _PREFIXES = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ", "TIME", "INTERVAL"})
-_TEXTS = frozenset({TokenType.STRING, TokenType.RAW_STRING, TokenType.HEX_STRING})
 _FIRST_MARK = 0x4E00
 _OPTIONAL = frozenset(
     {"AS", "INNER", "OUTER", "ASC", "CROSS", "JOIN", "ALL", ",", "(", ")", ";", "DISTINCT FROM"}
@@ -80,6 +39,9 @@ _OPTIONAL = frozenset(
 """Tokens that are written or left out without a change of meaning."""
 _SAME = {"==": "=", "<>": "!=", "::": "CAST", "REGEXP": "RLIKE", "MINUS": "EXCEPT"}
 _SAME["<=>"] = "IS NOT DISTINCT FROM"
+
+
+_UNREADABLE = (SqlglotError, sql_tokens.UnreadableTokensError)
 
 
 class UnreadableError(Exception):
@@ -117,11 +79,10 @@ def read_query(text: str) -> tuple[exp.Query, Fidelity]:
     """
     try:
         marked, literals = _marked(text)
-        tree = _DIALECT.parser(error_level=ErrorLevel.IMMEDIATE).parse(
-            _DIALECT.tokenize(marked), marked
-        )[0]
-        written = _DIALECT.tokenize(sql(tree)) if tree is not None else []
-    except (SqlglotError, RecursionError, IndexError, AttributeError) as error:
+        tokens = list(sql_tokens.sqlglot_tokens(marked))
+        tree = DIALECT.parser(error_level=ErrorLevel.IMMEDIATE).parse(tokens, marked)[0]
+        written = sql_tokens.tokens_of(sql(tree)) if tree is not None else ()
+    except (*_UNREADABLE, RecursionError, IndexError, AttributeError) as error:
         if _has_path(text):
             raise UnreadableError("VARIANT_PATH", _PATH) from error  # noqa: EM101 - a code
         problem = "its text cannot be parsed"
@@ -131,7 +92,7 @@ def read_query(text: str) -> tuple[exp.Query, Fidelity]:
         raise UnreadableError("OPERATOR", f"it uses {key.upper()}")  # noqa: EM101
     if tree.find(exp.Placeholder) is not None:
         raise UnreadableError("VARIANT_PATH", _PATH)  # noqa: EM101 - a code
-    given, again = _words(_DIALECT.tokenize(marked)), _words(written)
+    given, again = _words(sql_tokens.tokens_of(marked)), _words(written)
     fidelity = Fidelity.FAITHFUL
     if given != again:
         lost = given - again
@@ -139,7 +100,7 @@ def read_query(text: str) -> tuple[exp.Query, Fidelity]:
     for literal in list(tree.find_all(exp.Literal, exp.Column)):
         if literal.name in literals:
             kept = literals[literal.name]
-            literal.replace((_Text if kept[0] in "'\"rR" else exp.Var)(this=kept))
+            literal.replace((LiteralText if kept[0] in "'\"rR" else exp.Var)(this=kept))
     for call in tree.find_all(exp.Anonymous):
         name = str(call.this).lower()
         call.set("this", _STAND_INS.get(name, name))
@@ -152,18 +113,12 @@ _PATH = "it takes a part of a VARIANT by its path (v:a.b); write variant_get"
 def _has_path(text: str) -> bool:
     """Return whether a colon is between two names, in a text without types of structs."""
     try:
-        tokens = _DIALECT.tokenize(text)
-    except SqlglotError:
+        tokens = sql_tokens.tokens_of(text)
+    except sql_tokens.UnreadableTokensError:
         return False
-    return not any(token.token_type == TokenType.STRUCT for token in tokens) and any(
-        token.token_type == TokenType.COLON and before.end + 1 == token.start
-        for before, token in pairwise(tokens)
+    return not any(token.keyword == "STRUCT" for token in tokens) and any(
+        token.text == ":" and before.end == token.start for before, token in pairwise(tokens)
     )
-
-
-def sql(tree: exp.Expr) -> str:
-    """Write a part of a tree."""
-    return tree.sql(dialect=_DIALECT, normalize_functions=False, comments=False)
 
 
 def _marked(text: str) -> tuple[str, Mapping[str, str]]:
@@ -172,7 +127,7 @@ def _marked(text: str) -> tuple[str, Mapping[str, str]]:
     pieces: list[str] = []
     done = 0
     marks = (mark for code in count(_FIRST_MARK) if (mark := chr(code)) not in text)
-    for start, end in _literals(_DIALECT.tokenize(text)):
+    for start, end in _literals(sql_tokens.tokens_of(text)):
         written = text[start:end]
         mark = next(marks)
         literals[mark] = written
@@ -188,66 +143,42 @@ def _literals(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
     i = 0
     while i < len(tokens):
         token, last = tokens[i], i
-        prefixed = token.text.upper() in _PREFIXES and token.token_type not in _TEXTS
-        if token.token_type in _TEXTS or (prefixed and _is_text(tokens, i + 1)):
+        prefixed = token.keyword in _PREFIXES
+        if _is_text(tokens, i) or (prefixed and _is_text(tokens, i + 1)):
             last = i + prefixed
             while _is_text(tokens, last + 1):
                 last += 1
-        if prefixed and token.text.upper() == "INTERVAL":
-            last = max(last, _interval_end(tokens, i))
-        if token.token_type == TokenType.NUMBER:
-            while last + 1 < len(tokens) and tokens[last + 1].start == token.start:
-                last += 1
-        start, end = token.start, max(each.end for each in tokens[i : last + 1]) + 1
-        if last > i or (token.token_type in _TEXTS and end - start > 2):
-            yield start, end
+        if token.keyword == "INTERVAL":
+            last = max(last, sql_tokens.interval_end(tokens, i))
+        is_long = _is_text(tokens, i) and len(token.text) > 2
+        is_suffixed = token.kind is TokenKind.NUMBER and token.text[-1].isalpha()
+        if last > i or is_long or is_suffixed:
+            yield token.start, tokens[last].end
         i = last + 1
 
 
 def _is_text(tokens: Sequence[Token], i: int) -> bool:
-    return i < len(tokens) and tokens[i].token_type in _TEXTS
-
-
-_UNIT = re.compile(r"(?:(?:MICRO|MILLI)?SECOND|MINUTE|HOUR|DAY|WEEK|MONTH|YEAR)S?", re.IGNORECASE)
-
-
-def _interval_end(tokens: Sequence[Token], i: int) -> int:
-    """Return the last token's index: `INTERVAL 1 DAY -2 HOURS`, `INTERVAL '1' DAY TO SECOND`."""
-    last = i
-    while True:
-        at = last + 1
-        if at < len(tokens) and tokens[at].token_type in {TokenType.DASH, TokenType.PLUS}:
-            at += 1
-        if at >= len(tokens) or tokens[at].token_type not in _TEXTS | {TokenType.NUMBER}:
-            return last
-        if at + 1 >= len(tokens) or not _UNIT.fullmatch(tokens[at + 1].text):
-            return at if last == i and tokens[at].token_type in _TEXTS else last
-        last = at + 1
-        if (
-            last + 2 < len(tokens)
-            and tokens[last + 1].text.upper() == "TO"
-            and _UNIT.fullmatch(tokens[last + 2].text)
-        ):
-            last += 2
+    return i < len(tokens) and tokens[i].kind in sql_tokens.LITERALS
 
 
 def _words(tokens: Sequence[Token]) -> Counter[str]:
     """Count the tokens that have a meaning; the order of a tree's text is that of the tree."""
     found: Counter[str] = Counter()
-    for token, after in zip(tokens, (*tokens[1:], None), strict=True):
-        if token.token_type in _TEXTS or token.token_type == TokenType.IDENTIFIER:
-            found[token.text if token.token_type in _TEXTS else token.text.upper()] += 1
-        elif token.token_type == TokenType.NUMBER:
+    for i, token in enumerate(tokens):
+        if token.kind is TokenKind.STRING:
+            found[token.text[1:-1]] += 1
+        elif token.kind is TokenKind.NUMBER:
             found[token.text.lstrip("0.")] += 1  # sqlglot writes 0.5 for .5
-        elif token.text != "." or after is None or after.token_type != TokenType.NUMBER:
-            for word in token.text.upper().split():
-                for part in _SAME.get(word, word).split():
-                    found[part] += part not in _OPTIONAL
+        elif not (sql_tokens.is_sign(tokens, i, ".") and _is_number(tokens, i + 1)):
+            for part in _SAME.get(token.name.upper(), token.name.upper()).split():
+                found[part] += token.kind is TokenKind.QUOTED or part not in _OPTIONAL
     return found
 
 
-# A line comment ending in a backslash continues in the next line for Spark, but not for sqlglot.
-_GAP = re.compile(r"\s+|--[^\r\n]*(?:\r?\n|\r|$)|(?P<hint>/\*\+.*?\*/)|(?P<other>.)", re.DOTALL)
+def _is_number(tokens: Sequence[Token], i: int) -> bool:
+    return i < len(tokens) and tokens[i].kind is TokenKind.NUMBER
+
+
 _WORDS = (
     "ALL ANTI AND AS ASC BETWEEN BY CASE CROSS DESC DISTINCT ELSE END EXCEPT EXISTS FROM FULL "
     "GROUP HAVING IN INNER INTERSECT INTO IS JOIN LATERAL LEFT LIKE LIMIT MINUS NATURAL NOT NULL "
@@ -255,14 +186,6 @@ _WORDS = (
     "WHERE WINDOW WITH"
 )
 _SYNTAX = frozenset(_WORDS.split())
-
-
-@dataclass(frozen=True, slots=True)
-class _Token:
-    """A token as written; `start` is its offset in the query."""
-
-    text: str
-    start: int
 
 
 def token_key(query: str) -> str:
@@ -300,7 +223,7 @@ def _same_keyword(one: str, other: str) -> bool:
     return words == other.upper().split() and all(word in _SYNTAX for word in words)
 
 
-def _are_keywords(query: str, tokens: list[_Token]) -> bool:
+def _are_keywords(query: str, tokens: list[Token]) -> bool:
     """Return whether none of `tokens` is a name in `query`: most keywords can be names in Spark."""
     tree = parse(query)
     if tree is None:
@@ -318,63 +241,24 @@ def parse(query: str) -> exp.Expr | None:
     return None if isinstance(tree, exp.Command) else tree
 
 
-def _tokens(query: str) -> list[_Token] | None:
+def _tokens(query: str) -> list[Token] | None:
     """Return the tokens and hints of `query`, or None if it cannot be split safely."""
     try:
-        found = tokenize(query, read="spark")
-    except SqlglotError:
+        found = sql_tokens.tokens_of(query)
+    except sql_tokens.UnreadableTokensError:
         return None
-    result: list[_Token] = []
+    result: list[Token] = []
     end = 0
-    for token in found:
-        if result and token.start == result[-1].start:
-            continue  # sqlglot makes three tokens of `10L`, all with the same place
-        gap = _gap(query[end : token.start], end)
-        if gap is None:
+    for start, token in (*((each.start, each) for each in found), (len(query), None)):
+        gap = query[end:start]
+        if not sql_tokens.is_blank(gap):
             return None
-        text = query[token.start : token.end + 1]
-        if token.start == end and result and _is_doubled_quote(result[-1].text, text):
-            result[-1] = _Token(result[-1].text + text, result[-1].start)
-        else:
-            result += [*gap, _Token(text, token.start)]
-        end = token.end + 1
-    gap = _gap(query[end:], end)
-    return None if gap is None else result + gap
-
-
-def _is_doubled_quote(before: str, text: str) -> bool:
-    """Return whether two literals without a blank between them are one with a quote inside."""
-    return text[0] in "'\"`" and before.endswith(text[0])
-
-
-def _gap(text: str, offset: int) -> list[_Token] | None:
-    """Return the hints between two tokens, or None if there is more than blanks and comments."""
-    hints: list[_Token] = []
-    at = 0
-    while at < len(text):
-        comment_end = _block_comment_end(text, at)
-        if comment_end is not None:
-            at = comment_end
-            continue
-        match = _GAP.match(text, at)
-        if match is None or match["other"] or match[0].rstrip("\r\n").endswith("\\"):
-            return None
-        if match["hint"]:
-            hints.append(_Token(match["hint"], offset + at))
-        at = match.end()
-    return hints
-
-
-def _block_comment_end(text: str, at: int) -> int | None:
-    """Return where the comment that begins at `at` ends; comments nest, hints are none."""
-    if not text.startswith("/*", at) or text.startswith("/*+", at):
-        return None
-    depth = 0
-    for match in re.finditer(r"/\*|\*/", text[at:]):
-        depth += 1 if match[0] == "/*" else -1
-        if depth == 0:
-            return at + match.end()
-    return None
+        hints = sql_tokens.hints(gap)
+        result += [Token(TokenKind.SIGN, text, end + offset) for offset, text in hints]
+        if token is not None:
+            result.append(token)
+            end = token.end
+    return result
 
 
 def missing_comma(query: str, column: str) -> str:

@@ -10,32 +10,25 @@ Offsets are characters from 0. A query that sqlglot cannot read is no error: it 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
-import sqlglot
-from sqlglot import exp
+from sqlglot import ErrorLevel, exp
+from sqlglot.dialects.spark import Spark
 from sqlglot.errors import SqlglotError
-from sqlglot.tokenizer_core import Token, TokenType
 
+from dbt.adapters.spark_mt import sql_tokens
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.query.boundary import guarded
+from dbt.adapters.spark_mt.sql_tokens import closing, is_sign
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from dbt.adapters.spark_mt.sql_tokens import Token
 
-_NAME_END = frozenset({TokenType.IDENTIFIER, TokenType.VAR})
-_RELATION_STARTS = frozenset({TokenType.FROM, TokenType.JOIN})
-_STREAM_PLACES = _RELATION_STARTS | {TokenType.COMMA, TokenType.L_PAREN}
-_VALUES = frozenset({TokenType.NUMBER, TokenType.STRING})
-_UNITS = frozenset(
-    unit + plural
-    for unit in (
-        *("MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH"),
-        "YEAR",
-    )
-    for plural in ("", "S")
-) | {"TO"}
+
+_RELATION_STARTS = ("FROM", "JOIN")
 _FURTHEST = 60
 """The largest number of tokens in the column of a watermark."""
 
@@ -45,13 +38,10 @@ def streams_of(tokens: Sequence[Token]) -> list[Token]:
     return [
         token
         for before, token, after in zip(tokens, tokens[1:], tokens[2:], strict=False)
-        if token.text.upper() == "STREAM"
-        and token.token_type == TokenType.VAR
-        and before.token_type in _STREAM_PLACES
-        and (
-            after.token_type in _NAME_END
-            or (after.token_type == TokenType.L_PAREN and before.token_type in _RELATION_STARTS)
-        )
+        if token.is_name
+        and token.keyword == "STREAM"
+        and before.keyword in (*_RELATION_STARTS, ",", "(")
+        and (after.is_name or (after.keyword == "(" and before.keyword in _RELATION_STARTS))
     ]
 
 
@@ -64,18 +54,17 @@ def unknown_words(tokens: Sequence[Token]) -> Iterator[tuple[int, int, str]]:
         last = _last_of(tokens, i)
         if last is not None:
             done = last
-            yield token.start, tokens[last].end + 1, ""
-        elif _is_word(token, "WINDOW") and _is(tokens, i + 1, TokenType.L_PAREN):
-            yield token.start, token.end + 1, "windoo"
+            yield token.start, tokens[last].end, ""
+        elif token.keyword == "WINDOW" and is_sign(tokens, i + 1, "("):
+            yield token.start, token.end, "windoo"
 
 
 def _last_of(tokens: Sequence[Token], i: int) -> int | None:
     """Return the index of the last token of a clause that begins at `i`; None for no clause."""
-    token = tokens[i]
-    if _is_word(token, "WITH") and _is(tokens, i + 1, TokenType.L_PAREN):
+    if tokens[i].keyword == "WITH" and is_sign(tokens, i + 1, "("):
         return closing(tokens, i + 1)
-    follows = i > 0 and tokens[i - 1].token_type in _NAME_END | {TokenType.R_PAREN}
-    if _is_word(token, "WATERMARK") and follows:
+    follows = i > 0 and (tokens[i - 1].is_name or is_sign(tokens, i - 1, ")"))
+    if tokens[i].keyword == "WATERMARK" and follows:
         return _watermark_end(tokens, i)
     return None
 
@@ -83,40 +72,10 @@ def _last_of(tokens: Sequence[Token], i: int) -> int | None:
 def _watermark_end(tokens: Sequence[Token], i: int) -> int | None:
     """Return the last token's index: `WATERMARK column DELAY OF INTERVAL 1 MINUTE 30 SECONDS`."""
     for j in range(i + 2, min(len(tokens) - 2, i + _FURTHEST)):
-        words = [token.text.upper() for token in tokens[j : j + 3]]
-        if words == ["DELAY", "OF", "INTERVAL"]:
-            return _interval_end(tokens, j + 2)
+        if [token.keyword for token in tokens[j : j + 3]] == ["DELAY", "OF", "INTERVAL"]:
+            last = sql_tokens.interval_end(tokens, j + 2)
+            return last if last > j + 2 else None
     return None
-
-
-def _interval_end(tokens: Sequence[Token], i: int) -> int | None:
-    last = None
-    while _is(tokens, i + 1, *_VALUES):
-        last = i = i + 1
-        while i + 1 < len(tokens) and tokens[i + 1].text.upper() in _UNITS:
-            last = i = i + 1
-    return last
-
-
-def closing(tokens: Sequence[Token], i: int) -> int | None:
-    """Return the index of the parenthesis that closes the one at `i`; None if nothing does."""
-    depth = 0
-    for j in range(i, len(tokens)):
-        depth += (tokens[j].token_type == TokenType.L_PAREN) - (
-            tokens[j].token_type == TokenType.R_PAREN
-        )
-        if depth == 0:
-            return j
-    return None
-
-
-def _is(tokens: Sequence[Token], i: int, *kinds: TokenType) -> bool:
-    return i < len(tokens) and tokens[i].token_type in kinds
-
-
-def _is_word(token: Token, word: str) -> bool:
-    quoted = token.token_type in {TokenType.STRING, TokenType.IDENTIFIER}
-    return token.text.upper() == word and not quoted
 
 
 _PROCESSING_TIME = {"PROCTIME", "CURRENT_TIMESTAMP"}
@@ -192,17 +151,33 @@ class WithoutLookups:
     lookups: tuple[tuple[str, ...], ...] = ()
 
 
-def _no_tokens(_: str) -> list[Token]:
-    return []
+def _no_tokens(_: str) -> tuple[Token, ...]:
+    return ()
 
 
 @guarded(_no_tokens)
-def tokens_of(query: str) -> list[Token]:
-    """Return the tokens of a query; none where sqlglot cannot split it."""
+def tokens_of(query: str) -> tuple[Token, ...]:
+    """Return the tokens of a query; none where it cannot be split."""
     try:
-        return sqlglot.tokenize(query, read="spark")
-    except SqlglotError:
-        return []
+        return sql_tokens.tokens_of(query)
+    except sql_tokens.UnreadableTokensError:
+        return ()
+
+
+@lru_cache(maxsize=64)
+def tree_of(query: str) -> exp.Query | exp.Values | None:
+    """Return sqlglot's tree of a query, whose identifiers have offsets; None for any other text.
+
+    The tree is shared: it must not be changed.
+    """
+    text = readable_text(query)
+    try:
+        tokens = list(sql_tokens.sqlglot_tokens(text))
+        found = Spark().parser(error_level=ErrorLevel.IMMEDIATE).parse(tokens, text)
+    except (SqlglotError, RecursionError):
+        return None
+    tree = found[0] if len(found) == 1 else None  # of several statements none is the query
+    return tree if isinstance(tree, (exp.Query, exp.Values)) else None
 
 
 def _not_readable(_: str) -> QueryShape:
@@ -212,15 +187,12 @@ def _not_readable(_: str) -> QueryShape:
 @guarded(_not_readable)
 def shape_of(query: str) -> QueryShape:
     """Find the relations of `query`; names of CTEs count only outside their scope."""
+    tree = tree_of(query)
+    if tree is None:
+        return QueryShape(readable=False)
     tokens = tokens_of(query)
     streams = streams_of(tokens)
     clauses = [(start, end) for start, end, word in unknown_words(tokens) if not word]
-    try:
-        tree = sqlglot.parse_one(_readable(query, tokens), read="spark")
-    except (SqlglotError, RecursionError):
-        return QueryShape(readable=False)
-    if not isinstance(tree, (exp.Query, exp.Values)):
-        return QueryShape(readable=False)
     relations: dict[int, RelationRef] = {}
     opaque: list[str] = []
     for table in tree.find_all(exp.Table):
@@ -235,7 +207,12 @@ def shape_of(query: str) -> QueryShape:
 
 def readable_text(query: str) -> str:
     """Return a query in words that sqlglot reads, every other character at its old offset."""
-    return _readable(query, tokens_of(query))
+    tokens = tokens_of(query)
+    streams = ((token.start, token.end, "") for token in streams_of(tokens))
+    words = (*streams, *unknown_words(tokens))
+    return replace_at(
+        query, ((start, end, word or _blanks(query[start:end])) for start, end, word in words)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,30 +239,22 @@ def watermarks_of(query: str) -> tuple[str, dict[int, WatermarkClause]]:
     An alias is known by its offset. A relation without one gets one in the place of the clause.
     """
     tokens = tokens_of(query)
-    text = _readable(query, tokens)
+    text = readable_text(query)
     clauses: dict[int, WatermarkClause] = {}
     for i, token in enumerate(tokens):
-        last = _last_of(tokens, i) if _is_word(token, "WATERMARK") else None
+        last = _last_of(tokens, i) if token.keyword == "WATERMARK" else None
         if last is None:
             continue
-        delay = next(j for j in range(i + 2, last) if tokens[j].text.upper() == "DELAY")
-        column = query[token.end + 1 : tokens[delay].start].strip()
-        alias = last + 1 + _is(tokens, last + 1, TokenType.ALIAS)
-        named = _is(tokens, alias, *_NAME_END)
+        delay = next(j for j in range(i + 2, last) if is_sign(tokens, j, "DELAY"))
+        column = query[token.end : tokens[delay].start].strip()
+        alias = last + 1 + is_sign(tokens, last + 1, "AS")
+        named = alias < len(tokens) and tokens[alias].is_name
         start = tokens[alias].start if named else token.start
-        interval = query[tokens[delay + 2].start : tokens[last].end + 1]
+        interval = query[tokens[delay + 2].start : tokens[last].end]
         clauses[start] = WatermarkClause(column, interval, named)
         if not named:
             text = replace_at(text, [(start, start + len(_STAND_IN_ALIAS), _STAND_IN_ALIAS)])
     return text, clauses
-
-
-def _readable(query: str, tokens: Sequence[Token]) -> str:
-    streams = ((token.start, token.end + 1, "") for token in streams_of(tokens))
-    words = (*streams, *unknown_words(tokens))
-    return replace_at(
-        query, ((start, end, word or _blanks(query[start:end])) for start, end, word in words)
-    )
 
 
 def _no_variables(_: str) -> tuple[str, ...]:
@@ -298,13 +267,12 @@ def naming_variables(query: str) -> tuple[str, ...]:
     tokens = tokens_of(query)
     found: dict[str, None] = {}
     for i, token in enumerate(tokens):
-        if not (_is_word(token, "IDENTIFIER") and _is(tokens, i + 1, TokenType.L_PAREN)):
+        if token.keyword != "IDENTIFIER" or not is_sign(tokens, i + 1, "("):
             continue
         last = closing(tokens, i + 1) or i
         for j in range(i + 2, last):
-            is_name = tokens[j].token_type in _NAME_END and not _is(tokens, j + 1, TokenType.DOT)
-            if is_name and not _is(tokens, j + 1, TokenType.L_PAREN):
-                found[tokens[j].text] = None
+            if tokens[j].is_name and not is_sign(tokens, j + 1, ".", "("):
+                found[tokens[j].name] = None
     return tuple(found)
 
 
@@ -339,43 +307,34 @@ def without_lookups(query: str) -> WithoutLookups:
     ranges: list[tuple[int, int]] = []
     lookups: list[tuple[str, ...]] = []
     for i in range(len(tokens)):
-        if _words(tokens[i : i + 4]) != ("FOR", "SYSTEM_TIME", "AS", "OF"):
+        if [token.keyword for token in tokens[i : i + 4]] != ["FOR", "SYSTEM_TIME", "AS", "OF"]:
             continue
         last = _processing_time_end(tokens, i + 4)
         name = _name_before(tokens, i)
         if last is None or not name:
             raise _lookup_error(query, tokens, i, name)
-        ranges.append((tokens[i].start, tokens[last].end + 1))
+        ranges.append((tokens[i].start, tokens[last].end))
         lookups.append(name)
     return WithoutLookups(blank(query, ranges), tuple(lookups))
 
 
-def _words(tokens: Sequence[Token]) -> tuple[str, ...]:
-    return tuple(t.text.upper() if t.token_type != TokenType.STRING else "" for t in tokens)
-
-
 def _processing_time_end(tokens: Sequence[Token], i: int) -> int | None:
     """Return the index of the last token of `proctime()` or `current_timestamp[()]` at `i`."""
-    if i >= len(tokens) or tokens[i].text.upper() not in _PROCESSING_TIME:
+    if i >= len(tokens) or tokens[i].name.upper() not in _PROCESSING_TIME:
         return None
-    if [t.token_type for t in tokens[i + 1 : i + 3]] == [TokenType.L_PAREN, TokenType.R_PAREN]:
+    if is_sign(tokens, i + 1, "(") and is_sign(tokens, i + 2, ")"):
         end = i + 2
     else:
-        end = i if tokens[i].text.upper() == "CURRENT_TIMESTAMP" else -1
-    continues = end + 1 < len(tokens) and tokens[end + 1].token_type in {
-        TokenType.DASH,
-        TokenType.PLUS,
-        TokenType.DOT,
-    }
-    return None if end < 0 or continues else end
+        end = i if tokens[i].name.upper() == "CURRENT_TIMESTAMP" else -1
+    return None if end < 0 or is_sign(tokens, end + 1, "-", "+", ".") else end
 
 
 def _name_before(tokens: Sequence[Token], i: int) -> tuple[str, ...]:
     parts: list[str] = []
     i -= 1
-    while i >= 0 and tokens[i].token_type in _NAME_END:
-        parts.insert(0, tokens[i].text)
-        if i < 1 or tokens[i - 1].token_type != TokenType.DOT:
+    while i >= 0 and tokens[i].is_name:
+        parts.insert(0, tokens[i].name)
+        if not is_sign(tokens, i - 1, "."):
             break
         i -= 2
     return tuple(parts)
@@ -384,7 +343,7 @@ def _name_before(tokens: Sequence[Token], i: int) -> tuple[str, ...]:
 def _lookup_error(
     query: str, tokens: Sequence[Token], i: int, name: tuple[str, ...]
 ) -> LookupTimeError:
-    rest = query[tokens[i + 3].end + 1 :].strip().splitlines()
+    rest = query[tokens[i + 3].end :].strip().splitlines()
     return LookupTimeError(
         relation=".".join(name) or "a subquery",
         expression=rest[0][:60] if rest else "nothing",
@@ -400,7 +359,7 @@ def _ref(query: str, table: exp.Table, streams: Sequence[Token]) -> RelationRef 
         if start is None or end is None or _unquoted(query[start : end + 1]) != part.name:
             return None
     start, end = parts[0].meta["start"], parts[-1].meta["end"] + 1
-    between = {query[t.end + 1 : start].strip(): t.start for t in streams if t.end < start}
+    between = {query[t.end : start].strip(): t.start for t in streams if t.end <= start}
     outer = table.parent if "(" in between and isinstance(table.parent, exp.Subquery) else None
     return RelationRef(
         parts=tuple(part.name for part in parts),

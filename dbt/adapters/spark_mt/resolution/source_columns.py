@@ -11,14 +11,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import sqlglot
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
 from dbt.adapters.spark_mt.definition.columns import FieldName, TableName, quote, quote_text
 from dbt.adapters.spark_mt.query.binder import FILE_METADATA
 from dbt.adapters.spark_mt.query.syntax import same_tokens
-from dbt.adapters.spark_mt.query.text import readable_text, replace_at, shape_of
+from dbt.adapters.spark_mt.query.text import replace_at, shape_of, tree_of
 from dbt.adapters.spark_mt.query.types import InvalidTypeError, parse_type
 from dbt.adapters.spark_mt.resolution.columns import Names
 
@@ -201,7 +199,7 @@ def takes_all_columns(query: str) -> bool:
 
     A `*` that only passes columns on does not count: a dropped column is missed by its name.
     """
-    tree = _tree(query)
+    tree = tree_of(query)
     return tree is None or any(_marks_of_whole_rows(tree))
 
 
@@ -219,13 +217,13 @@ def _marks_of_whole_rows(tree: exp.Expr) -> Iterator[bool]:
 
 def has_star(query: str) -> bool:
     """Return whether a query has a `*` that stands for columns; `count(*)` has none."""
-    tree = _tree(query)
+    tree = tree_of(query)
     return tree is None or any(True for _ in _stars(tree))
 
 
 def has_outer_star(query: str) -> bool:
     """Return whether the result of a query has columns by `*`, in an order not in the text."""
-    tree = _tree(query)
+    tree = tree_of(query)
     while isinstance(tree, (exp.SetOperation, exp.Subquery)):
         tree = tree.this
     return isinstance(tree, exp.Select) and any(
@@ -236,7 +234,7 @@ def has_outer_star(query: str) -> bool:
 
 def hides_order(query: str) -> bool:
     """Return whether its relations' column order may matter without a trace in result names."""
-    tree = _tree(query)
+    tree = tree_of(query)
     if tree is None or takes_all_columns(query):
         return True
     return any(_holder(star) is not tree for star in _stars(tree))
@@ -301,15 +299,6 @@ def keeping_sources(
     return replace(definition, source_columns=tuple(kept))
 
 
-def _tree(query: str) -> exp.Expr | None:
-    """Return the tree of a text whose relations `shape_of` finds; None for any other."""
-    try:
-        tree = sqlglot.parse_one(readable_text(query), read="spark")
-    except (SqlglotError, RecursionError):
-        return None
-    return tree if isinstance(tree, (exp.Query, exp.Values)) else None
-
-
 def _stars(tree: exp.Expr) -> Iterator[exp.Star]:
     for star in tree.find_all(exp.Star):
         if not isinstance(star.parent, exp.Count):
@@ -331,7 +320,7 @@ def _edits(ref: RelationRef, items: tuple[str, ...]) -> Iterator[tuple[int, int,
 
 def _unqualified(query: str, refs: Sequence[RelationRef]) -> Iterator[tuple[int, int, str]]:
     """Take the schema off columns such as `s.star.a`: a subquery's alias has none."""
-    tree = _tree(query)
+    tree = tree_of(query)
     tables = {tuple(p.lower() for p in ref.parts) for ref in refs}
     if tree is None:
         return

@@ -8,8 +8,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from dbt.adapters.spark_mt import sql_tokens
 from dbt.adapters.spark_mt.definition.columns import quote, quote_text
 from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
+from dbt.adapters.spark_mt.sql_tokens import TokenKind
 from dbt.adapters.spark_mt.statements import clauses, lexer, nodes
 from dbt.adapters.spark_mt.statements import values as clause_values
 from dbt.adapters.spark_mt.statements.errors import UnsupportedAlterError
@@ -130,8 +132,8 @@ def watermark_option(cursor: Cursor, ahead: int) -> str:
     if cursor.peek(ahead + 1).keyword == "FOR":
         column = cursor.peek(ahead + 2).text
     sign, word, number, unit = (cursor.peek(ahead + place) for place in (5, 6, 7, 8))
-    if sign.text == "-" and word.keyword == "INTERVAL" and number.kind is lexer.TokenKind.STRING:
-        count = lexer.unescape(number.text)
+    if sign.text == "-" and word.keyword == "INTERVAL" and number.kind is TokenKind.STRING:
+        count = sql_tokens.unescape(number.text)
         if _WHOLE_NUMBER.fullmatch(count) and _UNITS.fullmatch(unit.keyword):
             delay = f"{count.strip()} {unit}"
     return f"'watermark' = {quote_text(f'{column} DELAY OF INTERVAL {delay}')}"
@@ -179,7 +181,7 @@ def _role(cursor: Cursor, ahead: int) -> str:
 def _mentions(cursor: Cursor, *keywords: str) -> bool:
     """Whether these words follow each other in the rest of the statement."""
     ahead = 0
-    while cursor.peek(ahead).kind is not lexer.TokenKind.END:
+    while cursor.peek(ahead).kind is not TokenKind.END:
         if all(cursor.peek(ahead + i).keyword == word for i, word in enumerate(keywords)):
             return True
         ahead += 1
@@ -214,7 +216,7 @@ def _read_literal(cursor: Cursor) -> str:
         return cursor.next().text
     if first.keyword in _TYPED:
         cursor.next()
-    if first.keyword in _TYPED or first.kind is lexer.TokenKind.STRING:
+    if first.keyword in _TYPED or first.kind is TokenKind.STRING:
         cursor.string("a value")
         return cursor.text_between(first, cursor.previous)
     if first.text in ("-", "+"):
@@ -222,7 +224,7 @@ def _read_literal(cursor: Cursor) -> str:
     dot = cursor.peek()
     if dot.text == "." and cursor.peek(1).start == dot.end:
         cursor.next()
-    if cursor.peek().kind is not lexer.TokenKind.NUMBER:
+    if cursor.peek().kind is not TokenKind.NUMBER:
         raise cursor.expected(what="a literal: a text in quotes, a number, DATE '…', NULL, TRUE …")
     return cursor.text_between(first, cursor.next())
 
@@ -278,7 +280,7 @@ def _at_added_query(cursor: Cursor) -> bool:
     while cursor.peek(depth).text == "(":
         depth += 1
     first = cursor.peek(depth)
-    return first.kind is lexer.TokenKind.END or first.keyword in _QUERY_BEGINS
+    return first.kind is TokenKind.END or first.keyword in _QUERY_BEGINS
 
 
 def _read_resume(cursor: Cursor, name: TableName) -> nodes.Resume:
@@ -310,7 +312,7 @@ def _unsupported(cursor: Cursor, name: TableName, read: str) -> UnsupportedAlter
     instead = _alter_advice(cursor, name, read)
     words = [cursor.peek()]
     if instead and not read:
-        words += [word for word in (cursor.peek(1),) if word.kind is lexer.TokenKind.WORD]
+        words += [word for word in (cursor.peek(1),) if word.kind is TokenKind.WORD]
     return cursor.error(
         UnsupportedAlterError,
         form=read + " ".join(map(str, words)),

@@ -10,8 +10,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dbt.adapters.spark_mt import sql_tokens
 from dbt.adapters.spark_mt.definition.columns import Check, ColumnSpec, Constraint, PrimaryKey
 from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
+from dbt.adapters.spark_mt.sql_tokens import TokenKind
 from dbt.adapters.spark_mt.statements import alter_parser, clauses, lexer, nodes
 from dbt.adapters.spark_mt.statements import errors as syntax_errors
 from dbt.adapters.spark_mt.statements.values import read_column_names, read_query, refuse_duplicates
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dbt.adapters.spark_mt.definition.columns import TableName
+    from dbt.adapters.spark_mt.sql_tokens import Token
     from dbt.adapters.spark_mt.statements.nodes import Statement
 
 
@@ -35,7 +38,7 @@ def _read_column_list(
     cursor: lexer.Cursor,
 ) -> tuple[tuple[ColumnSpec, ...], tuple[Constraint, ...]]:
     """Read what is between the parentheses after the table's name."""
-    columns: list[tuple[ColumnSpec, lexer.Token]] = []
+    columns: list[tuple[ColumnSpec, Token]] = []
     constraints: list[Constraint] = []
 
     def read(cursor: lexer.Cursor) -> None:
@@ -149,14 +152,14 @@ def _unsupported_option(
 def _read_type(cursor: lexer.Cursor) -> str:
     """Read a type such as `STRUCT<a: INT, b: ARRAY<STRING>>`, byte for byte; Spark checks it."""
     first = cursor.peek()
-    if first.kind is not lexer.TokenKind.WORD or first.keyword in _AFTER_TYPE:
+    if first.kind is not TokenKind.WORD or first.keyword in _AFTER_TYPE:
         raise cursor.expected(what="a column's type, a comma or a closing parenthesis")
     depth = 0
     while not (cursor.at_end() or cursor.at(";")):
         token = cursor.peek()
         if depth == 0 and (token.text in (",", ")") or token.keyword in _AFTER_TYPE):
             break
-        if token.kind is lexer.TokenKind.SIGN:
+        if token.kind is TokenKind.SIGN:
             depth += sum((c in _OPENING) - (c in _CLOSING) for c in token.text)
         if depth < 0:
             break
@@ -232,8 +235,8 @@ def _read_describe(cursor: lexer.Cursor) -> nodes.DescribeTable | nodes.Describe
     cursor.statement = f"{cursor.statement} MATERIALIZED TABLE"
     # A table may be called extended: then nothing, or a dot, follows it.
     if cursor.at("EXTENDED") and cursor.peek(1).kind in (
-        lexer.TokenKind.WORD,
-        lexer.TokenKind.QUOTED,
+        TokenKind.WORD,
+        TokenKind.QUOTED,
     ):
         cursor.next()
         extended = True
@@ -375,10 +378,10 @@ def is_ours(sql: str) -> bool:
 def _head(sql: str) -> str:
     """Return the first words in upper case with one blank between, and the sign after them."""
     words: list[str] = []
-    offset = lexer.skip_blank(sql, 0)
+    offset = sql_tokens.skip_blank(sql, 0)
     while len(words) < _MOST_WORDS and (match := _WORD.match(sql, offset)):
         words.append(match[0].upper())
-        offset = lexer.skip_blank(sql, match.end())
+        offset = sql_tokens.skip_blank(sql, match.end())
     return " ".join([*words, sql[offset : offset + 1]])
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt import sql_tokens
 from dbt.adapters.spark_mt.definition import freshness, modes
+from dbt.adapters.spark_mt.sql_tokens import Token, TokenKind
 from dbt.adapters.spark_mt.statements import errors as syntax_errors
 from dbt.adapters.spark_mt.statements import lexer
 
@@ -74,13 +76,13 @@ class StateRetentionSyntaxError(
 def read_options(cursor: lexer.Cursor) -> Pairs:
     """Read `('key' = 'value', …)`, in the order written."""
     pairs: list[tuple[str, str]] = []
-    keys: list[tuple[str, lexer.Token]] = []
+    keys: list[tuple[str, Token]] = []
 
     def read(cursor: lexer.Cursor) -> None:
         token = cursor.peek()
         key = cursor.string("an option's key")
         if not cursor.accept("="):
-            value = cursor.peek() if cursor.peek().kind is lexer.TokenKind.STRING else "'value'"
+            value = cursor.peek() if cursor.peek().kind is TokenKind.STRING else "'value'"
             raise cursor.missing_equals(token, value)
         pairs.append((key, cursor.string("an option's value")))
         keys.append((key, token))
@@ -104,9 +106,7 @@ def read_column_names(cursor: lexer.Cursor) -> tuple[str, ...]:
     return tuple(name for name, _ in names)
 
 
-def refuse_duplicates(
-    cursor: lexer.Cursor, names: Sequence[tuple[str, lexer.Token]], what: str
-) -> None:
+def refuse_duplicates(cursor: lexer.Cursor, names: Sequence[tuple[str, Token]], what: str) -> None:
     """Refuse a list in which names are repeated, spelt the same.
 
     The resolver compares names that differ in case only, by the settings of Spark.
@@ -115,7 +115,7 @@ def refuse_duplicates(
         DuplicateNameError: With all of them.
     """
     seen: set[str] = set()
-    doubled: dict[str, lexer.Token] = {}
+    doubled: dict[str, Token] = {}
     for name, token in names:
         if name in seen:
             doubled.setdefault(name, token)
@@ -182,9 +182,9 @@ def read_state_retention(cursor: lexer.Cursor) -> modes.StateRetention:
     return modes.StateRetention(kind, tuple(cursor.items(lambda c: c.string("an operator's name"))))
 
 
-def _read_timestamp(cursor: lexer.Cursor, keyword: lexer.Token) -> str:
+def _read_timestamp(cursor: lexer.Cursor, keyword: Token) -> str:
     has_literal = cursor.accept("(") and cursor.at("TIMESTAMP")
-    if not has_literal or cursor.peek(1).kind is not lexer.TokenKind.STRING:
+    if not has_literal or cursor.peek(1).kind is not TokenKind.STRING:
         raise _start_mode_error(cursor, keyword, "needs a timestamp literal")
     cursor.next()
     text = cursor.string("a timestamp")
@@ -192,7 +192,7 @@ def _read_timestamp(cursor: lexer.Cursor, keyword: lexer.Token) -> str:
     return text
 
 
-def _read_start_interval(cursor: lexer.Cursor, keyword: lexer.Token) -> modes.StartInterval:
+def _read_start_interval(cursor: lexer.Cursor, keyword: Token) -> modes.StartInterval:
     if not cursor.at("INTERVAL"):
         raise _start_mode_error(cursor, keyword, _NO_INTERVAL)
     token, count, unit = _read_interval(cursor)
@@ -207,13 +207,13 @@ def _read_start_interval(cursor: lexer.Cursor, keyword: lexer.Token) -> modes.St
 
 
 def _start_mode_error(
-    cursor: lexer.Cursor, keyword: lexer.Token, problem: str, token: lexer.Token | None = None
+    cursor: lexer.Cursor, keyword: Token, problem: str, token: Token | None = None
 ) -> StartModeSyntaxError:
     mode = keyword.keyword
     return cursor.error(StartModeSyntaxError, token, startMode=mode, problem=problem)
 
 
-def _read_interval(cursor: lexer.Cursor) -> tuple[lexer.Token, str, lexer.Token]:
+def _read_interval(cursor: lexer.Cursor) -> tuple[Token, str, Token]:
     """Read `INTERVAL 'n' unit`; return the number's token, the number, and the unit's token.
 
     A sign before the number belongs to it, and `DAY TO HOUR` or `DAY(2)` is one unit: the clauses
@@ -226,17 +226,17 @@ def _read_interval(cursor: lexer.Cursor) -> tuple[lexer.Token, str, lexer.Token]
     if with_unit and unit.keyword.removesuffix("S") not in _UNITS:
         suggestion = f"INTERVAL '{with_unit[1]}' {with_unit[2].upper()}"
         raise cursor.error(syntax_errors.IntervalFormError, token, suggestion=suggestion)
-    if unit.kind is not lexer.TokenKind.WORD or unit.keyword == "AS":
+    if unit.kind is not TokenKind.WORD or unit.keyword == "AS":
         raise cursor.expected(what=f"a unit: {', '.join(_UNITS)}")
     return token, count.strip(), _read_unit(cursor)
 
 
-def _read_count(cursor: lexer.Cursor) -> tuple[lexer.Token, str]:
+def _read_count(cursor: lexer.Cursor) -> tuple[Token, str]:
     """Read the number of an interval, with the sign that Spark and Flink allow before it."""
     first = cursor.peek()
     sign = cursor.next().text if first.text in ("-", "+") else ""
     token = cursor.peek()
-    is_bare = token.kind is lexer.TokenKind.NUMBER and cursor.peek(1).kind is lexer.TokenKind.WORD
+    is_bare = token.kind is TokenKind.NUMBER and cursor.peek(1).kind is TokenKind.WORD
     text = cursor.next().text if is_bare else cursor.string("a whole number")
     whole = _span(cursor, first, token)
     if sign == "-":
@@ -247,11 +247,11 @@ def _read_count(cursor: lexer.Cursor) -> tuple[lexer.Token, str]:
     return whole, text
 
 
-def _read_unit(cursor: lexer.Cursor) -> lexer.Token:
+def _read_unit(cursor: lexer.Cursor) -> Token:
     """Read a unit, or what Spark and Flink take in its place: `DAY TO HOUR`, `DAY(2)`."""
     first = cursor.next()
     while True:
-        if cursor.at("TO") and cursor.peek(1).kind is lexer.TokenKind.WORD:
+        if cursor.at("TO") and cursor.peek(1).kind is TokenKind.WORD:
             words = 2
         elif cursor.at("(") and cursor.peek(2).text == ")":
             words = 3
@@ -261,13 +261,13 @@ def _read_unit(cursor: lexer.Cursor) -> lexer.Token:
             cursor.next()
 
 
-def _span(cursor: lexer.Cursor, first: lexer.Token, last: lexer.Token) -> lexer.Token:
+def _span(cursor: lexer.Cursor, first: Token, last: Token) -> Token:
     """Return several tokens as one, for an error that underlines all of them."""
-    return lexer.Token(first.kind, cursor.text_between(first, last), first.start)
+    return Token(first.kind, cursor.text_between(first, last), first.start)
 
 
 _OPTIONS_HINT = re.compile(r"/\*\+\s*OPTIONS\s*\(", re.IGNORECASE)
-_NAMES = (lexer.TokenKind.WORD, lexer.TokenKind.QUOTED)
+_NAMES = (TokenKind.WORD, TokenKind.QUOTED)
 _TWINS = {
     "scan.timestamp-millis": "START_MODE = FROM_TIMESTAMP(TIMESTAMP '…')",
     "latest": "START_MODE = FROM_NOW",
@@ -305,7 +305,7 @@ def query_text(text: str) -> str:
     return text[:end].strip()
 
 
-def _rest(cursor: lexer.Cursor) -> tuple[list[lexer.Token], int]:
+def _rest(cursor: lexer.Cursor) -> tuple[list[Token], int]:
     """Read what is left of a statement, and return it and where its semicolon, or its end, is."""
     tokens = []
     while not (cursor.at_end() or cursor.at(";")):
@@ -315,24 +315,24 @@ def _rest(cursor: lexer.Cursor) -> tuple[list[lexer.Token], int]:
     return tokens, end
 
 
-def _refuse_table_hints(cursor: lexer.Cursor, tokens: list[lexer.Token]) -> None:
+def _refuse_table_hints(cursor: lexer.Cursor, tokens: list[Token]) -> None:
     # After SELECT a hint is a token, after a table's name sqlglot takes it for a comment.
     spans = [(token.start, token.text) for token in tokens if token.text.startswith("/*+")]
     starts = [token.start for token in tokens[1:]] + [len(cursor.sql)]
     for token, start in zip(tokens, starts, strict=True):
-        found = lexer.hints(cursor.sql[token.end : start])
+        found = sql_tokens.hints(cursor.sql[token.end : start])
         spans += [(token.end + offset, text) for offset, text in found]
     for start, text in spans:
         if _OPTIONS_HINT.match(text):
-            hint, lowered = lexer.Token(lexer.TokenKind.SIGN, text, start), text.lower()
+            hint, lowered = Token(TokenKind.SIGN, text, start), text.lower()
             twin = next((twin for word, twin in _TWINS.items() if word in lowered), "START_MODE")
             raise cursor.error(syntax_errors.TableHintError, hint, twin=twin)
 
 
-def _refuse_missing_commas(cursor: lexer.Cursor, tokens: list[lexer.Token]) -> None:
+def _refuse_missing_commas(cursor: lexer.Cursor, tokens: list[Token]) -> None:
     """Refuse `a.b c.d`, which no place of a query allows."""
 
-    def is_path(tokens: list[lexer.Token]) -> bool:
+    def is_path(tokens: list[Token]) -> bool:
         first, dot, last = tokens
         return first.kind in _NAMES and dot.text == "." and last.kind in _NAMES
 
