@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_mt.query.function_use import functions_of
+from dbt.adapters.spark_mt.query.function_use import functions_in, functions_of
 from dbt.adapters.spark_mt.query.functions import AGGREGATES, GENERATORS, KNOWN, RANDOM
+from tests.support.differential_cases import Case
 
 
 @pytest.mark.parametrize(
@@ -77,3 +78,28 @@ def test_functions_of_the_registry():
     assert {*scalar.split()} <= KNOWN - AGGREGATES - RANDOM
     assert {"listagg", "mode", "theta_union_agg", "product"} <= AGGREGATES
     assert {"json_tuple", "stack", "inline_outer", "variant_explode"} <= GENERATORS
+
+
+@pytest.mark.parametrize(
+    ("query", "random", "timely"),
+    [
+        ("SELECT a, rand() + `b` AS rand FROM t WHERE uuid() > s", ("rand", "uuid"), ()),
+        ("SELECT a FROM (SELECT uuid() AS a FROM t) ORDER BY rand()", ("uuid", "rand"), ()),
+        (
+            "SELECT a, current_date AS x, now() AS y FROM t WHERE d < DATE 'today' AND rand() < 1",
+            ("rand",),
+            ("date 'today'", "now", "current_date"),
+        ),
+        ("SELECT unix_timestamp() AS x, unix_timestamp(d) AS y FROM t", (), ("unix_timestamp",)),
+        ("SELECT a FROM t WHERE b IN (SELECT k FROM u WHERE now() > e)", (), ("now",)),
+        ("SELECT a, (SELECT max(uuid()) FROM u) AS x FROM t", ("uuid",), ()),
+        ("SELECT * FROM VALUES (rand(), now()) AS v(a, b)", ("rand",), ("now",)),
+        ("SELECT a FROM t TIMESTAMP AS OF now()", (), ("now",)),
+        ("SELECT a, user AS x, s AS now FROM t", ("user",), ()),
+        ("SELECT 'rand()' AS x, CAST(s AS DATE) AS date, DATE '2020-01-01' AS y FROM t", (), ()),
+        ("SELECT first(a) AS x FROM t", (), ()),
+    ],
+)
+def test_functions_of_the_operators_of_a_query(query: str, random: tuple, timely: tuple) -> None:
+    use = functions_in(Case(query, {}, {}).tree.root)
+    assert (use.nondeterministic, use.time_dependent) == (random, timely)

@@ -33,9 +33,8 @@ from dbt.adapters.spark_mt.query.differential_changes import (
 )
 from dbt.adapters.spark_mt.query.differential_keys import matching, partition_of, semi_join
 from dbt.adapters.spark_mt.query.expressions import Expression, Named
-from dbt.adapters.spark_mt.query.function_use import functions_of
+from dbt.adapters.spark_mt.query.function_use import functions_in
 from dbt.adapters.spark_mt.query.functions import ORDER_DEPENDENT
-from dbt.adapters.spark_mt.query.operator_sql import render
 from dbt.adapters.spark_mt.query.partial_sums import AlgebraicResult, partial_sums
 from dbt.adapters.spark_mt.query.types import parse_type
 
@@ -114,14 +113,14 @@ def obstacles(tree: ops.Tree) -> tuple[NotIncremental, ...]:
             remedy = "Write EXISTS, or compute with the value where it is made."
             found.append(NotIncremental("SUBQUERY_VALUE", problem, remedy))
         root = joined
-        found += _function_obstacles(render(root))
+        found += _function_obstacles(root)
     for node in ops.walk(root):
         found += _obstacles_of(node)
     return tuple(dict.fromkeys(found))
 
 
-def _function_obstacles(text: str) -> Iterator[NotIncremental]:
-    used = functions_of(text)
+def _function_obstacles(root: ops.Operator) -> Iterator[NotIncremental]:
+    used = functions_in(root)
     for name in used.time_dependent:
         yield NotIncremental(
             "TIME_DEPENDENT",

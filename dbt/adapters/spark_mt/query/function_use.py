@@ -1,16 +1,22 @@
-"""Functions that a text calls, found in its tokens.
+"""Functions that a query calls, by its operators or, where it has none, by the tokens of its text.
 
-The tree is not needed. So queries that sqlglot cannot parse are covered.
+The tokens are for texts without an operator tree: those that sqlglot cannot parse, bodies of
+functions, and the parts of a query that its tree has as text.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from sqlglot import exp
+
 from dbt.adapters.spark_mt.query import functions
+from dbt.adapters.spark_mt.query import operators as ops
 from dbt.adapters.spark_mt.query.boundary import guarded
+from dbt.adapters.spark_mt.query.expressions import call_name
 from dbt.adapters.spark_mt.query.text import tokens_of
 from dbt.adapters.spark_mt.sql_tokens import TokenKind, closing, is_sign
 
@@ -20,6 +26,8 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.sql_tokens import Token
 
 
+_TYPED = re.compile(r"(\w+)[^'\"]*('[^']*'|\"[^\"]*\")")
+"""A literal such as `DATE '2020-01-01'`."""
 _PIPE_WORDS = {"AGGREGATE", "EXTEND", "SELECT", "RECURSIVE"}
 
 
@@ -43,6 +51,45 @@ class FunctionUse:
 
 def _unknown(_: str) -> FunctionUse:
     return FunctionUse(time_dependent=("functions that could not be found in its text",))
+
+
+def functions_in(node: ops.Operator) -> FunctionUse:
+    """Find the functions that the operators of a query call; those that depend on an order are not.
+
+    Whether the value of such a call depends on it is a fact of the call (`AggregateCall`).
+    """
+    found = sorted(_varying(node), key=lambda each: each[0])  # as a scan of its SQL would find them
+    uses = (functions_of(text) for text in ops.texts_in(node))
+    random, timely = {}, {}
+    for _, name in found:
+        (random if name in functions.RANDOM else timely)[name] = None
+    for use in uses:
+        random |= dict.fromkeys(use.nondeterministic)
+        timely |= dict.fromkeys(use.time_dependent)
+    return FunctionUse(tuple(random), tuple(timely))
+
+
+def _varying(node: ops.Operator) -> Iterator[tuple[int, str]]:
+    """Yield what may have another value in the next refresh, with a rank.
+
+    Literals come first, then calls, then functions that are written without parentheses.
+    """
+    for expression in ops.written_expressions(node):
+        for part in expression.tree.dfs():
+            if isinstance(part, exp.Var):
+                typed = _TYPED.fullmatch(part.name)
+                if typed and (literal := functions.relative_literal(*typed.groups())):
+                    yield 0, literal
+            elif name := _varying_call(part):
+                yield 1 if isinstance(part, exp.Anonymous) else 2, name
+
+
+def _varying_call(node: exp.Expr) -> str:
+    """Return the function that a node calls if its value may differ; empty for others."""
+    name = call_name(node)
+    is_empty = name in functions.TIME_DEPENDENT_IF_EMPTY and not node.expressions
+    varies = is_empty or name in functions.RANDOM or name in functions.TIME_DEPENDENT
+    return name if varies else ""
 
 
 @guarded(_unknown)

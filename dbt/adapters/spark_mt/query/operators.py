@@ -467,6 +467,24 @@ def expressions_of(node: Operator) -> Iterator[Expression]:
         yield from each.expressions
 
 
+def written_expressions(node: Operator) -> Iterator[Expression]:
+    """Yield the expressions of an operator and of all below it in the order of its SQL."""
+    lists_first = isinstance(node, (Project, Aggregate, Window))
+    yield from node.expressions if lists_first else ()
+    for each in node.inputs:
+        yield from written_expressions(each)
+    yield from () if lists_first else node.expressions
+
+
+def texts_in(node: Operator) -> Iterator[str]:
+    """Yield what an operator and all below it have as text: constant rows and versions."""
+    for each in walk(node):
+        if isinstance(each, Values) and each.text:
+            yield each.text
+        elif isinstance(each, Scan) and each.version:
+            yield each.version
+
+
 def outer_keys(node: Operator) -> frozenset[str]:
     """Return the keys of attributes of an outer query that a subquery uses."""
     own = frozenset().union(*map(keys_in, walk(node)))
