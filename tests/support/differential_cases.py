@@ -18,8 +18,9 @@ import sqlglot
 from dbt.adapters.spark_mt.definition.columns import FieldName, QueryContext, SourceColumns
 from dbt.adapters.spark_mt.query.columns_read import columns_read
 from dbt.adapters.spark_mt.query.differential import (
+    ChangeQueries,
     RelationStates,
-    ResultChange,
+    SourceChange,
     obstacles,
     result_change,
 )
@@ -94,6 +95,19 @@ class Case:
         )
 
 
+def changes_of(states: Mapping[str, RelationStates]) -> dict[str, SourceChange]:
+    """Return what happened to relations."""
+    return {n: SourceChange(bool(s.added), bool(s.removed)) for n, s in states.items()}
+
+
+@dataclass(frozen=True)
+class DerivedChange:
+    """The change of a result: the rules that were used, and its queries."""
+
+    rules: tuple[str, ...]
+    queries: ChangeQueries
+
+
 class Comparison:
     """Runs cases in one database."""
 
@@ -103,6 +117,7 @@ class Comparison:
             self._duckdb.execute(f"CREATE SCHEMA {schema}")
         self._duckdb.execute(_TIME_WINDOW)
         self._made: set[str] = set()
+        self._shared: list[str] = []
 
     def run(self, text: str, schema: str) -> Rows:
         """Return the rows of a query of Spark."""
@@ -113,17 +128,18 @@ class Comparison:
         """Return what is wrong with the change of a case; empty where it is right."""
         return self.problem_of(case, self.change(case))
 
-    def is_unknown(self, change: ResultChange) -> bool:
+    def is_unknown(self, change: DerivedChange) -> bool:
         """Whether a change, the last one that `change` gave, needs a recompute by its rows."""
-        return bool(self._rows(change, change.unknown))
+        return bool(self._rows(change.queries.unknown))
 
-    def problem_of(self, case: Case, change: ResultChange) -> str:
+    def problem_of(self, case: Case, derived: DerivedChange) -> str:
         """Return what is wrong with a change, the last one that `change` gave."""
-        if self.is_unknown(change):
+        if self.is_unknown(derived):
             return ""
+        change = derived.queries
         stored = Counter(self.run(case.oracle, "old"))
         expected = Counter(self.run(case.oracle, "new"))
-        added, removed = self._rows(change, change.added), self._rows(change, change.removed)
+        added, removed = self._rows(change.added), self._rows(change.removed)
         gained, lost = added - removed, removed - added
         result = stored - lost + gained
         names = list(case.tree.columns)
@@ -136,7 +152,7 @@ class Comparison:
             f"is not unique by {change.unique_by}": places and len(keys) < result.total(),
         }
         if change.keys:
-            touched = self._rows(change, change.keys)
+            touched = self._rows(change.keys)
             others = Counter(r for r in stored if tuple(r[i] for i in places) not in touched)
             problems |= {
                 "names a key twice": touched - Counter(set(touched)),
@@ -145,10 +161,12 @@ class Comparison:
             }
         return "; ".join(f"{problem}: {found}" for problem, found in problems.items() if found)
 
-    def _rows(self, change: ResultChange, query: str) -> Counter[Row]:
-        shared = ", ".join(f"`{name}` AS (\n{text}\n)" for name, text in change.used(query))
-        text = f"WITH {shared}\n{query}" if shared else query
-        return Counter(self.run(text, "states")) if query else Counter()
+    def _rows(self, query: str) -> Counter[Row]:
+        return Counter(self.run(query, "states")) if query else Counter()
+
+    def _new_name(self) -> str:
+        self._shared.append(f"shared_{len(self._shared)}")
+        return self._shared[-1]
 
     def shrunk(self, case: Case) -> Case:
         """Return a wrong case without the rows that it does not need."""
@@ -162,8 +180,11 @@ class Comparison:
                 case = smaller if self.problem(smaller) else case
         return case
 
-    def change(self, case: Case) -> ResultChange:
+    def change(self, case: Case) -> DerivedChange:
         """Store the result of a case before its change, and return the SQL of the change."""
+        for name in self._shared:
+            self._duckdb.execute(f"DROP TABLE IF EXISTS states.{name}")
+        self._shared.clear()
         states = {f"c.s.{name}": self._stored(name, case) for name in case.tables}
         self._duckdb.execute("SET schema = 'old'")
         query = translated(case.oracle)
@@ -174,7 +195,12 @@ class Comparison:
         )
         described = self._duckdb.execute("DESCRIBE states.result").fetchall()
         types = [_SPARK_TYPES.get(row[1], row[1]) for row in described]
-        return result_change(case.tree, states, "`named`", types)
+        found = result_change(case.tree, changes_of(states), types)
+        queries = found.queries(states, "`named`", self._new_name)
+        self._duckdb.execute("SET schema = 'states'")
+        for name, text in queries.shared:
+            self._duckdb.execute(f"CREATE TABLE {name} AS {translated(text)}")
+        return DerivedChange(found.rules, queries)
 
     def _stored(self, name: str, case: Case) -> RelationStates:
         before, after = case.before[name], case.after[name]

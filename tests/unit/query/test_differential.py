@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from itertools import count
 
 import pytest
 
 from dbt.adapters.spark_mt.definition.columns import FieldName, QueryContext, SourceColumns
 from dbt.adapters.spark_mt.query.differential import (
     ChangeNotSupported,
+    ChangeQueries,
     RelationStates,
+    ResultChange,
     obstacles,
     result_change,
 )
 from dbt.adapters.spark_mt.query.operator_builder import operator_tree
-from tests.support.differential_cases import TABLES, Case, Comparison, RandomCases
+from tests.support.differential_cases import TABLES, Case, Comparison, RandomCases, changes_of
 
 ADDED = "(SELECT * FROM added)"
 REMOVED = "(SELECT * FROM removed)"
@@ -36,8 +40,25 @@ def states(added=ADDED, removed=REMOVED, changed=("t",)):
     }
 
 
+@dataclass
+class Derived:
+    """The change of a result with its texts, those of shared relations by their names."""
+
+    change: ResultChange
+    texts: ChangeQueries
+
+    def __getattr__(self, name):
+        return getattr(self.change if name in {"rules", "unique_by"} else self.texts, name)
+
+
+def derived(tree, found, types=()):
+    change = result_change(tree, changes_of(found), types)
+    names = (f"shared_{number}" for number in count())
+    return Derived(change, change.queries(found, "stored", names.__next__))
+
+
 def change_of(query, types=(), **more):
-    return result_change(tree_of(query), states(**more), "stored", types)
+    return derived(tree_of(query), states(**more), types)
 
 
 @pytest.fixture(scope="module")
@@ -162,7 +183,7 @@ def test_a_version_that_the_query_names_never_changes():
     sources = [SourceColumns(name, columns) for name in ("c.s.t", "c.s.t VERSION AS OF 3".lower())]
     query = "SELECT o.a FROM t JOIN t VERSION AS OF 3 AS o ON t.a = o.b"
     tree = operator_tree(query, QueryContext("c", "s", ()), sources=sources)
-    change = result_change(tree, states(), "stored")
+    change = derived(tree, states())
     assert "FROM `c`.`s`.`t` VERSION AS OF 3" in change.added
     assert "t_before" not in change.added
 
@@ -349,7 +370,7 @@ def test_nothing_changed():
 
 def test_each_relation_has_states():
     with pytest.raises(ChangeNotSupported) as refused:
-        result_change(tree_of("SELECT a FROM t"), {}, "stored")
+        result_change(tree_of("SELECT a FROM t"), {})
     assert refused.value.reason.code == "UNEXPECTED"
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from dbt.adapters.spark_mt.definition.columns import QueryContext, TableName
-from dbt.adapters.spark_mt.query.differential import RelationStates, added_sums, result_change
+from dbt.adapters.spark_mt.query.differential import SourceChange, added_sums, result_change
 from dbt.adapters.spark_mt.query.operator_sql import render_query
 from dbt.adapters.spark_mt.query.operators import scans
 from dbt.adapters.spark_mt.query.partial_sums import partial_sums, summable_types
@@ -15,10 +15,8 @@ from tests.support.differential_cases import TABLES, Case, Comparison
 from tests.unit.query.test_differential import CHANGED, ROWS
 
 SUMS = TableName.of("c", "s", "sums")
-CHANGES = {
-    f"c.s.{name}": RelationStates(f"{name}_0", f"{name}_1", "(SELECT 1)", "(SELECT 2)")
-    for name in TABLES
-}
+CHANGED_ROWS = SourceChange(adds=True, removes=True)
+CHANGES = {f"c.s.{name}": CHANGED_ROWS for name in TABLES}
 QUERIES = (
     "SELECT a, sum(m) AS s FROM t GROUP BY a",
     "SELECT a, avg(b) AS m, sum(b) + 1 AS s FROM t GROUP BY a",
@@ -70,8 +68,7 @@ def test_a_result_that_shows_every_key_names_its_columns(query, shown):
 @pytest.mark.parametrize("query", QUERIES)
 def test_their_change_needs_only_their_rows_and_those_of_the_changes(query):
     sums = added_sums(tree_of(query), CHANGES)
-    gained = RelationStates("sums_0", "sums_1", "(SELECT 1)", "(SELECT 2)")
-    assert result_change(sums.over(SUMS), {str(SUMS): gained}, "stored").rules == ("D1",)
+    assert result_change(sums.over(SUMS), {str(SUMS): CHANGED_ROWS}).rules == ("D1",)
 
 
 @pytest.mark.parametrize(

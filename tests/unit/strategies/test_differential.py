@@ -17,6 +17,7 @@ from dbt.adapters.spark_mt.definition.positions import (
     DefinitionPosition,
     VersionedPosition,
 )
+from dbt.adapters.spark_mt.query import differential, operator_sql, partial_sums
 from dbt.adapters.spark_mt.query.analyzer import SourceKind
 from dbt.adapters.spark_mt.strategies.checks import NotIncrementalError
 from dbt.adapters.spark_mt.strategies.choice import choose
@@ -71,6 +72,22 @@ def test_it_keeps_a_table_whose_query_has_rules():
     assert choice.possible == (NAME, "recompute")
     assert [reason.code for reason in choice.reasons] == ["RULES", "VERSIONED_SOURCE"]
     assert choice.reads_changes
+
+
+def test_no_sql_is_written_to_choose(monkeypatch):
+    given = table()
+    kept, chosen = choose(*given), choose(*given, None, now())
+
+    def refused(*_):
+        raise AssertionError
+
+    monkeypatch.setattr(operator_sql, "_Renderer", refused)
+    for inputs, found in (((), kept), ((None, now()), chosen)):
+        differential.obstacles.__wrapped__.cache_clear()
+        partial_sums.partial_sums.cache_clear()
+        again = choose(*given, *inputs)
+        assert (again.name, again.explanation) == (found.name, found.explanation)
+        assert "RULES" in [reason.code for reason in again.reasons]
 
 
 def test_when_switched_off_nothing_is_printed():

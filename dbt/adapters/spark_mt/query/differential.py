@@ -10,8 +10,10 @@ follow from the change of all of its rows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import re
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, NoReturn
 
 from sqlglot import exp
 
@@ -29,17 +31,20 @@ from dbt.adapters.spark_mt.query.differential_changes import (
     Changes,
     NotIncremental,
     RelationStates,
+    SourceChange,
+    StateOf,
     TopRows,
 )
 from dbt.adapters.spark_mt.query.differential_keys import matching, partition_of, semi_join
 from dbt.adapters.spark_mt.query.expressions import Expression, Named
 from dbt.adapters.spark_mt.query.function_use import functions_in
 from dbt.adapters.spark_mt.query.functions import ORDER_DEPENDENT
+from dbt.adapters.spark_mt.query.operator_sql import named, render
 from dbt.adapters.spark_mt.query.partial_sums import AlgebraicResult, partial_sums
 from dbt.adapters.spark_mt.query.types import parse_type
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from dbt.adapters.spark_mt.query.partial_sums import PartialSums
     from dbt.adapters.spark_mt.query.types import DataType
@@ -47,9 +52,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ChangeNotSupported",
+    "ChangeQueries",
     "NotIncremental",
     "RelationStates",
     "ResultChange",
+    "SourceChange",
     "TopRows",
     "added_sums",
     "obstacles",
@@ -57,9 +64,37 @@ __all__ = [
 ]
 
 
+def _no_change(problem: str) -> NoReturn:
+    raise ChangeNotSupportedError(NotIncremental(UNEXPECTED, problem))
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeQueries:
+    """The SQL of the change of a result.
+
+    Args:
+        added: A query: the bag of rows to add, with the columns of the result.
+        removed: A query: the bag of rows to remove; empty where the change only adds.
+        unique_by: Columns by which the rows of the result are unique; none if unknown.
+        keys: A query: the values of `unique_by` whose rows are replaced by `added`, each once, with
+            these columns; empty where the change is not known by key.
+        unknown: A query that has a row where the change is not known, so that the result must be
+            computed; empty where it is known.
+        shared: Names and queries of the relations that the queries read, each after those that it
+            reads. They are small as the change is, unless one row of a source changes many rows.
+    """
+
+    added: str
+    removed: str
+    unique_by: tuple[str, ...] = ()
+    keys: str = ""
+    unknown: str = ""
+    shared: tuple[tuple[str, str], ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class ResultChange:
-    """The change of a query's result.
+    """The change of a query's result, as operators.
 
     A row may be both in `added` and in `removed`. Floating-point values that are computed again may
     differ in their last digits from the stored ones. A choice between equal rows (`row_number`) may
@@ -67,33 +102,87 @@ class ResultChange:
     recompute otherwise.
 
     Args:
-        added: A query: the bag of rows to add, with the columns of the tree.
-        removed: A query: the bag of rows to remove; empty where the change only adds.
+        columns: The names of the columns of the result.
+        added: The bag of rows to add.
+        removed: The bag of rows to remove; None where the change only adds.
         rules: Those of D1, D2, D3, K and TOP that were used.
         unique_by: Columns by which the rows of the result are unique; none if unknown.
-        keys: A query: the values of `unique_by` whose rows are replaced by `added`, each once, with
-            these columns; empty where the change is not known by key.
-        shared: Names and queries of the relations that the queries read, each after those that it
-            reads. They are small as the change is, unless one row of a source changes many rows.
-        unknown: A query that has a row where the change is not known, so that the result must be
-            computed; empty where it is known.
+        keys: Rows with the values of `unique_by` whose rows are replaced by `added`, each once;
+            None where the change is not known by key.
+        key: What the columns of `unique_by` are in these rows.
+        top: For first rows: the operators that choose them, the stored rows and the candidates.
+        reads: By the occurrence of a scan: the full name of the relation, and what it reads of it.
     """
 
-    added: str
-    removed: str
+    columns: tuple[str, ...]
+    added: ops.Operator
+    removed: ops.Operator | None
     rules: tuple[str, ...]
     unique_by: tuple[str, ...]
-    keys: str = ""
-    shared: tuple[tuple[str, str], ...] = ()
-    unknown: str = ""
+    keys: ops.Operator | None = None
+    key: tuple[Expression, ...] = ()
+    top: tuple[TopRows, ops.Operator, ops.Operator] | None = None
+    reads: Mapping[int, tuple[str, StateOf]] = field(default_factory=dict)
 
-    def used(self, *queries: str) -> tuple[tuple[str, str], ...]:
-        """Return those of the shared relations that some queries read, directly or not."""
-        found: list[tuple[str, str]] = []
-        for name, query in reversed(self.shared):
-            if any(quote(name) in each for each in (*queries, *(text for _, text in found))):
-                found.append((name, query))
-        return tuple(reversed(found))
+    @guarded(_no_change, ChangeNotSupportedError)
+    def queries(
+        self, states: Mapping[str, RelationStates], table: str, new_name: Callable[[], str]
+    ) -> ChangeQueries:
+        """Return the SQL of the change.
+
+        The queries read `table`, the texts in `states` and shared relations only, so that all of
+        them are over fixed versions.
+
+        Args:
+            states: By the full name of each relation, how it is read.
+            table: The stored result, as text after FROM, with the columns of the result.
+            new_name: Returns the name of a relation that is not there yet, for shared rows.
+
+        Raises:
+            ChangeNotSupported: It cannot be written.
+        """
+        inputs = {at: states[name].at(which) for at, (name, which) in self.reads.items()}
+        inputs[TABLE] = table
+        shared: dict[int, str] = {}
+        texts: dict[str, str] = {}
+        same: dict[str, str] = {}  # queries that differ only in the identities of attributes
+        for each in ops.shared_below(self._roots()):
+            text = render(each.rows, inputs, shared)
+            bare = _without_identities(text)
+            if bare not in same:
+                same[bare] = new_name()
+                texts[same[bare]] = text
+            shared[each.number] = quote(same[bare])
+
+        def text_of(node: ops.Operator) -> str:
+            return render(node, inputs, shared)
+
+        def rows_of(node: ops.Operator) -> str:
+            return named([a.expression for a in node.output], self.columns, text_of(node))
+
+        added, removed, keys, unknown = rows_of(self.added), "", "", ""
+        if self.removed is not None:
+            removed = rows_of(self.removed)
+        if self.keys is not None:
+            keys = named(self.key, self.unique_by, text_of(self.keys))
+        if self.top is not None:
+            first, stored, candidates = self.top
+            unknown = first.unknown(text_of(stored), text_of(candidates))
+        return ChangeQueries(added, removed, self.unique_by, keys, unknown, tuple(texts.items()))
+
+    def _roots(self) -> Iterator[ops.Operator]:
+        """Yield the operators that the queries are made of."""
+        found = (self.added, self.removed, self.keys, *(self.top[1:] if self.top else ()))
+        yield from (node for node in found if node is not None)
+
+
+_IDENTITY = re.compile(r"#\d+`")
+
+
+def _without_identities(text: str) -> str:
+    """Return a query with the identities of attributes numbered by their places."""
+    found: dict[str, str] = {}
+    return _IDENTITY.sub(lambda each: found.setdefault(each[0], f"#{len(found)}`"), text)
 
 
 def _unexpected(problem: str) -> tuple[NotIncremental, ...]:
@@ -101,6 +190,7 @@ def _unexpected(problem: str) -> tuple[NotIncremental, ...]:
 
 
 @guarded(_unexpected)
+@lru_cache(maxsize=64)
 def obstacles(tree: ops.Tree) -> tuple[NotIncremental, ...]:
     """Return why a query cannot be refreshed incrementally; empty where it can."""
     found = [NotIncremental(code, problem) for code, problem in tree.gaps]
@@ -186,34 +276,27 @@ def _window_obstacles(node: ops.Window) -> Iterator[NotIncremental]:
             yield NotIncremental("WINDOWS_WITHOUT_COMMON_PARTITION", problem, remedy)
 
 
-def _no_change(problem: str) -> ResultChange:
-    raise ChangeNotSupportedError(NotIncremental(UNEXPECTED, problem))
-
-
 @guarded(_no_change, ChangeNotSupportedError)
 def result_change(
-    tree: ops.Tree, states: Mapping[str, RelationStates], table: str, types: Sequence[str] = ()
+    tree: ops.Tree, sources: Mapping[str, SourceChange], types: Sequence[str] = ()
 ) -> ResultChange:
     """Return the change of a query's result.
 
-    The queries read `table` and the texts in `states` only, so that both are over fixed versions.
-
     Args:
         tree: The operator tree of the query.
-        states: By the full name of each relation, how it is read.
-        table: The stored result, as text after FROM, with the columns of the tree.
-        types: The types of these columns, as `summable_types` returns them. Sums are added to
-            stored ones only where they are known.
+        sources: What happened to each relation, by its full name.
+        types: The types of the columns of the stored result, as `summable_types` returns them. Sums
+            are added to stored ones only where they are known.
 
     Raises:
         ChangeNotSupported: This change needs a recompute, or the query has obstacles.
     """
     if found := obstacles(tree):
         raise ChangeNotSupportedError(found[0])
-    missing = {str(scan.relation) for scan in ops.scans(tree.root)} - states.keys()
+    missing = {str(scan.relation) for scan in ops.scans(tree.root)} - sources.keys()
     if missing:
-        raise ValueError(f"no states of {', '.join(sorted(missing))}")  # noqa: TRY003, EM102
-    return _Root(tree, states, table, tuple(types)).change()
+        raise ValueError(f"no change of {', '.join(sorted(missing))}")  # noqa: TRY003, EM102
+    return _Root(tree, sources, tuple(types)).change()
 
 
 def _no_sums(_: str) -> PartialSums | None:
@@ -221,21 +304,21 @@ def _no_sums(_: str) -> PartialSums | None:
 
 
 @guarded(_no_sums)
-def added_sums(tree: ops.Tree, states: Mapping[str, RelationStates]) -> PartialSums | None:
+def added_sums(tree: ops.Tree, sources: Mapping[str, SourceChange]) -> PartialSums | None:
     """Return the partial sums of a query to which the changes of its sources can be added.
 
     None where there are none, or where their change needs more than their own rows.
 
     Args:
         tree: The operator tree of the query.
-        states: As for `result_change`.
+        sources: As for `result_change`.
     """
     sums = partial_sums(tree)
     if sums is None:
         return None
     types = ["BIGINT"] * len(sums.sums.columns)
     try:
-        rules = result_change(sums.sums, states, "stored", types).rules
+        rules = result_change(sums.sums, sources, types).rules
     except ChangeNotSupportedError:
         return None
     return sums if "D3" in rules else None
@@ -247,8 +330,7 @@ class _Root:
     def __init__(
         self,
         tree: ops.Tree,
-        states: Mapping[str, RelationStates],
-        table: str,
+        sources: Mapping[str, SourceChange],
         types: tuple[str, ...],
     ) -> None:
         ids = subqueries.fresh_ids(tree.root)
@@ -258,9 +340,8 @@ class _Root:
         root = tree.root if self._top is None else self._top.input
         root = ops.without_sorts(subqueries.without_subqueries(root, ids))
         self._root = narrowed(root, ops.keys_in(root))
-        self._changes = Changes(ids, states)
-        self._changes.inputs[TABLE] = table
-        self._keys: ops.Operator = ops.Values("", ())
+        self._changes = Changes(ids, sources)
+        self._keys: ops.Operator | None = None
         self._touched: tuple[tuple[Expression, Expression], ...] = ()
 
     def change(self) -> ResultChange:
@@ -272,18 +353,20 @@ class _Root:
         return self._result(change)
 
     def _result(self, change: Change) -> ResultChange:
-        changes, unique_by = self._changes, self._unique_by()
-        keys = self._keys_of(unique_by)
-        if change.added is not None and change.removed is not None and not keys:
+        unique_by = self._unique_by()
+        key = self._key_of(unique_by)
+        if change.added is not None and change.removed is not None and not key:
             self._check_types()
         empty = ops.Filter(self._table(), Expression(exp.false()))
         return ResultChange(
-            self._named(change.added if change.added is not None else empty),
-            self._named(change.removed) if change.removed is not None else "",
-            tuple(sorted(changes.rules)) or ("D1",),
+            self._names,
+            change.added if change.added is not None else empty,
+            change.removed,
+            tuple(sorted(self._changes.rules)) or ("D1",),
             unique_by,
-            keys,
-            tuple(changes.named.items()),
+            self._keys if key else None,
+            key,
+            reads=self._changes.reads,
         )
 
     def _exact(self) -> Change:
@@ -309,37 +392,30 @@ class _Root:
         changes.rules.add("TOP")
         kept = stored
         if change.removed is not None:  # rows that are not stored may be among them
-            kept = changes.without(stored, change.removed)
+            kept = ops.Difference(stored, change.removed)
         parts = (kept,) if change.added is None else (kept, change.added)
         candidates = changes.shared(ops.Union(parts, stored.output))
         return ResultChange(
-            self._named(top.first(candidates)),
-            self._named(stored),
+            self._names,
+            top.first(candidates),
+            stored,
             tuple(sorted(changes.rules)),
             self._unique_by(),
-            shared=tuple(changes.named.items()),
-            unknown=top.unknown(changes.text(stored), changes.text(candidates)),
+            top=(top, stored, candidates),
+            reads=changes.reads,
         )
 
-    def _keys_of(self, unique_by: tuple[str, ...]) -> str:
-        """Return the touched values of the columns by which rows are unique, if these are known."""
+    def _key_of(self, unique_by: tuple[str, ...]) -> tuple[Expression, ...]:
+        """Return what the columns by which rows are unique are in the touched keys, if known."""
         names = dict(zip((a.key for a in self._root.output), self._names, strict=True))
         found = {names[a.attribute]: key for a, key in self._touched if a.attribute in names}
-        if not unique_by or not set(unique_by) <= found.keys():
-            return ""
-        listed = ", ".join(f"{found[name].sql} AS {quote(name)}" for name in unique_by)
-        return f"SELECT {listed} FROM (\n{self._changes.text(self._keys)}\n)"
+        return tuple(found[name] for name in unique_by) if set(unique_by) <= found.keys() else ()
 
     def _check_types(self) -> None:
         for name, type_ in zip(self._names, self._types, strict=False):
             if type_ and _is_incomparable(parse_type(type_)):
                 problem = f"rows cannot be compared by column {name} of type {type_}"
                 raise ChangeNotSupportedError(NotIncremental("INCOMPARABLE_TYPE", problem))
-
-    def _named(self, node: ops.Operator) -> str:
-        pairs = zip(node.output, self._names, strict=True)
-        listed = ", ".join(f"{a.sql} AS {quote(name)}" for a, name in pairs)
-        return f"SELECT {listed} FROM (\n{self._changes.text(node)}\n)"
 
     def _table(self) -> ops.Operator:
         stored = tuple(map(self._changes.attribute, self._names))

@@ -2,24 +2,42 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
+from enum import Enum
 from functools import singledispatchmethod
+from itertools import count
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from dbt.adapters.spark_mt.definition.columns import quote
 from dbt.adapters.spark_mt.query import operators as ops
-from dbt.adapters.spark_mt.query.bags import BagColumn, difference_query
 from dbt.adapters.spark_mt.query.differential_keys import Partition, partition_of, restricted
 from dbt.adapters.spark_mt.query.expressions import Attribute, Named
-from dbt.adapters.spark_mt.query.operator_sql import render
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from dbt.adapters.spark_mt.query.expressions import Expression
+
+
+class StateOf(Enum):
+    """Which rows of a relation are read."""
+
+    BEFORE = 0
+    AFTER = 1
+    ADDED = 2
+    REMOVED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class SourceChange:
+    """What happened to a relation: whether rows were added, and whether rows were removed."""
+
+    adds: bool = False
+    removes: bool = False
+
+    def __bool__(self) -> bool:
+        return self.adds or self.removes
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +56,9 @@ class RelationStates:
     added: str = ""
     removed: str = ""
 
-    @property
-    def is_changed(self) -> bool:
-        """Whether rows were added or removed."""
-        return bool(self.added or self.removed)
+    def at(self, which: StateOf) -> str:
+        """Return the text that reads some of the rows."""
+        return (self.before, self.after, self.added, self.removed)[which.value]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,18 +108,18 @@ class Change:
         )
 
 
-_BEFORE, _AFTER, _ADDED, _REMOVED = range(4)
 TABLE = -1
-_IDENTITY = re.compile(r"#\d+`")
+"""The occurrence of scans of the stored result."""
 
 
-def _place(scan: ops.Scan, which: int) -> int:
-    return TABLE - 1 - 4 * scan.occurrence - which
+def _place(scan: ops.Scan, which: StateOf) -> int:
+    return TABLE - 1 - len(StateOf) * scan.occurrence - which.value
 
 
 def _is_whole(scan: ops.Scan) -> bool:
     """Whether all rows of a relation are read, and not what it gained or lost."""
-    return scan.occurrence >= 0 or (TABLE - 1 - scan.occurrence) % 4 in {_BEFORE, _AFTER}
+    which = (TABLE - 1 - scan.occurrence) % len(StateOf)
+    return scan.occurrence >= 0 or StateOf(which) in {StateOf.BEFORE, StateOf.AFTER}
 
 
 class Changes:
@@ -110,17 +127,16 @@ class Changes:
 
     Args:
         ids: Gives attributes an identity that the tree does not have yet.
-        states: How each relation is read, by its full name.
+        sources: What happened to each relation, by its full name.
     """
 
-    def __init__(self, ids: Iterator[int], states: Mapping[str, RelationStates]) -> None:
+    def __init__(self, ids: Iterator[int], sources: Mapping[str, SourceChange]) -> None:
         self._ids = ids
-        self._states = states
-        self._names: dict[str, str] = {}
+        self._sources = sources
+        self._numbers = count()
         self._known: dict[int, tuple[ops.Operator, Change]] = {}
         self._keys: dict[int, tuple[ops.Operator, ops.Operator]] = {}
-        self.inputs: dict[int, str] = {}
-        self.named: dict[str, str] = {}
+        self.reads: dict[int, tuple[str, StateOf]] = {}
         self.rules: set[str] = set()
 
     def attribute(self, name: str) -> Attribute:
@@ -129,28 +145,26 @@ class Changes:
 
     def is_changed(self, node: ops.Operator) -> bool:
         """Return whether a relation below an operator changed."""
-        return any(self._state(scan).is_changed for scan in ops.scans(node))
+        return any(self._source(scan) for scan in ops.scans(node))
 
-    def _state(self, scan: ops.Scan) -> RelationStates:
-        return _FIXED if scan.version else self._states[str(scan.relation)]
+    def _source(self, scan: ops.Scan) -> SourceChange:
+        return _FIXED if scan.version else self._sources[str(scan.relation)]
 
     def before(self, node: ops.Operator) -> ops.Operator:
         """Return an operator over the relations before."""
-        return ops.transform(node, lambda each: self._read(each, _BEFORE))
+        return ops.transform(node, lambda each: self._read(each, StateOf.BEFORE))
 
     def after(self, node: ops.Operator) -> ops.Operator:
         """Return an operator over the relations after."""
-        return ops.transform(node, lambda each: self._read(each, _AFTER))
+        return ops.transform(node, lambda each: self._read(each, StateOf.AFTER))
 
-    def _read(self, node: ops.Operator, which: int) -> ops.Operator:
+    def _read(self, node: ops.Operator, which: StateOf) -> ops.Operator:
         if not isinstance(node, ops.Scan) or node.version:
             return node
-        state = self._state(node)
-        if which == _BEFORE and not state.is_changed:
-            which = _AFTER
-        text = (state.before, state.after, state.added, state.removed)[which]
+        if which is StateOf.BEFORE and not self._source(node):
+            which = StateOf.AFTER
         place = _place(node, which)
-        self.inputs[place] = text
+        self.reads[place] = (str(node.relation), which)
         return ops.Scan(place, node.relation, node.output)
 
     def of(self, node: ops.Operator) -> Change:
@@ -166,10 +180,10 @@ class Changes:
 
     @_computed.register
     def _(self, node: ops.Scan) -> Change:
-        state = self._state(node)
+        source = self._source(node)
         return Change(
-            self._read(node, _ADDED) if state.added else None,
-            self._read(node, _REMOVED) if state.removed else None,
+            self._read(node, StateOf.ADDED) if source.adds else None,
+            self._read(node, StateOf.REMOVED) if source.removes else None,
         )
 
     @_computed.register
@@ -258,16 +272,7 @@ class Changes:
         added, removed = change.added, change.removed
         if added is None or removed is None:
             return change
-        return Change(self.without(added, removed), self.without(removed, added))
-
-    def without(self, one: ops.Operator, other: ops.Operator) -> ops.Operator:
-        """Return the rows of one bag, without as many of each as another one has.
-
-        EXCEPT ALL would take values for the same that are only equal, and change them.
-        """
-        columns = [BagColumn(a.sql, exact=False) for a in one.output]
-        text = difference_query(columns, self.text(one), self.text(other))
-        return ops.Values(f"(\n{text}\n)", one.output)
+        return Change(ops.Difference(added, removed), ops.Difference(removed, added))
 
     @_computed.register
     def _(self, node: ops.Join) -> Change:
@@ -343,21 +348,11 @@ class Changes:
         return self.shared(ops.Distinct(ops.Union(sides, output)))
 
     def shared(self, node: ops.Operator) -> ops.Operator:
-        """Return an operator that reads the rows of another one from a relation of its own.
-
-        Operators that differ only in the identities of their attributes have one relation.
-        """
-        text = render(node, self.inputs)
-        name = self._names.setdefault(_without_identities(text), f"__mt_{len(self.named)}")
-        self.named.setdefault(name, text)
-        return ops.Values(quote(name), node.output)
-
-    def text(self, node: ops.Operator) -> str:
-        """Return a query, which may read shared relations."""
-        return render(node, self.inputs)
+        """Return an operator that reads the rows of another one from a relation of its own."""
+        return ops.Shared(next(self._numbers), node)
 
 
-_FIXED = RelationStates("", "")
+_FIXED = SourceChange()
 
 
 def _union(
@@ -367,12 +362,6 @@ def _union(
     if len(found) == 1 and found[0].output == output:
         return found[0]
     return ops.Union(found, output) if found else None
-
-
-def _without_identities(text: str) -> str:
-    """Return a query with the identities of attributes numbered by their places."""
-    found: dict[str, str] = {}
-    return _IDENTITY.sub(lambda each: found.setdefault(each[0], f"#{len(found)}`"), text)
 
 
 def _whole_scans(node: ops.Operator) -> int:

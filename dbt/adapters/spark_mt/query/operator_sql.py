@@ -9,11 +9,12 @@ from sqlglot import exp
 
 from dbt.adapters.spark_mt.definition.columns import quote
 from dbt.adapters.spark_mt.query import operators as ops
+from dbt.adapters.spark_mt.query.bags import BagColumn, difference_query
 from dbt.adapters.spark_mt.query.boundary import guarded
 from dbt.adapters.spark_mt.query.expressions import Expression, SubqueryKind, substituted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 
 _ONE = "1 AS `1#0`"
@@ -24,7 +25,11 @@ class NotRenderedError(Exception):
     """An operator has no SQL; the message has the reason."""
 
 
-def render(node: ops.Operator, inputs: Mapping[int, str] | None = None) -> str:
+def render(
+    node: ops.Operator,
+    inputs: Mapping[int, str] | None = None,
+    shared: Mapping[int, str] | None = None,
+) -> str:
     """Return the SQL of an operator; its columns have the keys of the attributes as names.
 
     Args:
@@ -32,11 +37,12 @@ def render(node: ops.Operator, inputs: Mapping[int, str] | None = None) -> str:
         inputs: The SQL of relations, by the occurrence of a scan. Each is a name or a query in
             parentheses, and has the columns of the table by their names. Scans without one read
             their table.
+        shared: The relations with the shared rows, by their numbers.
 
     Raises:
         NotRenderedError: It contains an opaque part.
     """
-    return _Renderer(inputs or {}).rendered(node)
+    return _Renderer(inputs or {}, shared or {}).rendered(node)
 
 
 def not_rendered(problem: str) -> NoReturn:
@@ -53,14 +59,21 @@ def render_query(tree: ops.Tree, inputs: Mapping[int, str] | None = None) -> str
     """
     if tree.gaps:
         raise NotRenderedError("; ".join(problem for _, problem in tree.gaps))
-    names = zip(tree.root.output, tree.columns, strict=True)
-    columns = ", ".join(f"{attribute.sql} AS {quote(name)}" for attribute, name in names)
-    return f"SELECT {columns} FROM (\n{render(tree.root, inputs)}\n)"
+    columns = [a.expression for a in tree.root.output]
+    return named(columns, tree.columns, render(tree.root, inputs))
+
+
+def named(columns: Iterable[Expression], names: Iterable[str], rows: str) -> str:
+    """Return a query for some columns of other rows, with other names."""
+    pairs = zip(columns, names, strict=True)
+    listed = ", ".join(f"{column.sql} AS {quote(name)}" for column, name in pairs)
+    return f"SELECT {listed} FROM (\n{rows}\n)"
 
 
 class _Renderer:
-    def __init__(self, inputs: Mapping[int, str]) -> None:
+    def __init__(self, inputs: Mapping[int, str], shared: Mapping[int, str]) -> None:
         self._inputs = inputs
+        self._shared = shared
 
     @singledispatchmethod
     def rendered(self, node: ops.Operator) -> str:
@@ -80,7 +93,17 @@ class _Renderer:
     def _(self, node: ops.Values) -> str:
         if not node.output:
             return f"SELECT {_ONE}"
-        return f"SELECT * FROM {node.text} AS _({', '.join(a.sql for a in node.output)})"
+        return _columns_of(node.text, node)
+
+    @rendered.register
+    def _(self, node: ops.Shared) -> str:
+        return _columns_of(self._shared[node.number], node)
+
+    @rendered.register
+    def _(self, node: ops.Difference) -> str:
+        columns = [BagColumn(a.sql, exact=False) for a in node.output]
+        text = difference_query(columns, self.rendered(node.left), self.rendered(node.right))
+        return _columns_of(f"(\n{text}\n)", node)
 
     @rendered.register
     def _(self, node: ops.Filter) -> str:
@@ -191,6 +214,10 @@ class _Renderer:
         texts = [f"SELECT {columns} FROM {self._nested(first)}"]
         texts += [f"SELECT * FROM {self._nested(side)}" for side in others]
         return f"\n{between}\n".join(texts)
+
+
+def _columns_of(relation: str, node: ops.Operator) -> str:
+    return f"SELECT * FROM {relation} AS _({', '.join(a.sql for a in node.output)})"
 
 
 def table_sql(scan: ops.Scan) -> str:

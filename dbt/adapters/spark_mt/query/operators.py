@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 from dbt.adapters.spark_mt.query.boundary import guarded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.query.expressions import (
@@ -402,6 +402,41 @@ class SetOperation(Operator):
 
 
 @dataclass(frozen=True, slots=True)
+class Difference(Operator):
+    """The rows of the left input, without as many of each as the right input has.
+
+    EXCEPT ALL would take values for the same that are only equal, and change them.
+    """
+
+    _INPUTS: ClassVar[tuple[str, ...]] = ("left", "right")
+    left: Operator
+    right: Operator
+
+    @property
+    def output(self) -> tuple[Attribute, ...]:
+        """The columns of the left input."""
+        return self.left.output
+
+
+@dataclass(frozen=True, slots=True)
+class Shared(Operator):
+    """Rows that are computed once, as a relation of its own that other operators read.
+
+    Args:
+        number: Numbers these relations from 0, each after those that it reads.
+        rows: What computes them; it is no input of an operator that reads them.
+    """
+
+    number: int
+    rows: Operator
+
+    @property
+    def output(self) -> tuple[Attribute, ...]:
+        """The columns of the rows."""
+        return self.rows.output
+
+
+@dataclass(frozen=True, slots=True)
 class Sort(_Unary):
     """ORDER BY, or SORT BY where it is `local`; without a LIMIT it does not change the bag."""
 
@@ -426,9 +461,9 @@ def _none_known(_: str) -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Tree:
-    """The operator tree of a query.
+    """The operator tree of a query, equal to no other: what follows from it is found once.
 
     Args:
         root: Its last operator.
@@ -483,6 +518,18 @@ def texts_in(node: Operator) -> Iterator[str]:
             yield each.text
         elif isinstance(each, Scan) and each.version:
             yield each.version
+
+
+def shared_below(nodes: Iterable[Operator]) -> tuple[Shared, ...]:
+    """Return the shared rows that some operators read, each after those that it reads itself."""
+    found: dict[int, Shared] = {}
+    waiting = list(nodes)
+    while waiting:
+        for each in walk(waiting.pop()):
+            if isinstance(each, Shared) and each.number not in found:
+                found[each.number] = each
+                waiting.append(each.rows)
+    return tuple(found[number] for number in sorted(found))
 
 
 def outer_keys(node: Operator) -> frozenset[str]:

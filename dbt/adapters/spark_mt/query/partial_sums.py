@@ -9,6 +9,7 @@ sum of its values. Then the query is the rest of it over these sums.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -303,6 +304,7 @@ class PartialSums:
         return not decimal and all(map(_is_exact, sums.values()))
 
 
+@lru_cache(maxsize=64)
 def partial_sums(tree: ops.Tree) -> PartialSums | None:
     """Return a query as one over partial sums; None where it is no such query."""
     if tree.gaps:

@@ -125,10 +125,11 @@ def _reason(found: NotIncremental) -> Reason:
     return Reason(found.code, "", found.problem + remedy)
 
 
-_SAME = differential.RelationStates("before", "after")
-_GAINED = differential.RelationStates("before", "after", "(added)")
-_CHANGED = differential.RelationStates("before", "after", "(added)", "(removed)")
-_STATES = {ChangeKind.NONE: _SAME, ChangeKind.ADDED: _GAINED}
+_CHANGED = differential.SourceChange(adds=True, removes=True)
+_CHANGES = {
+    ChangeKind.NONE: differential.SourceChange(),
+    ChangeKind.ADDED: differential.SourceChange(adds=True),
+}
 
 
 def _no_rules(problem: str) -> Reason:
@@ -143,15 +144,15 @@ def _rules(table: TableFacts, kinds: Mapping[str, ChangeKind] | None = None) -> 
         table: The table.
         kinds: What happened to each source; None for every kind of change in all of them.
     """
-    found = {name.lower(): _STATES.get(kind, _CHANGED) for name, kind in (kinds or {}).items()}
-    other = _CHANGED if kinds is None else _SAME
+    found = {name.lower(): _CHANGES.get(kind, _CHANGED) for name, kind in (kinds or {}).items()}
+    other = _CHANGED if kinds is None else _CHANGES[ChangeKind.NONE]
     relations = {str(scan.relation) for scan in scans(table.tree.root)}
-    states = {name: found.get(name.lower(), other) for name in relations}
+    sources = {name: found.get(name.lower(), other) for name in relations}
     stored = [column.type for column in stored_columns(table.definition)]
     types = summable_types(stored, table.definition.context)
     try:
-        rules = differential.result_change(table.tree, states, "stored", types).rules
-        if "K" in rules and differential.added_sums(table.tree, states) is not None:
+        rules = differential.result_change(table.tree, sources, types).rules
+        if "K" in rules and differential.added_sums(table.tree, sources) is not None:
             rules = (*rules, "D3")  # whether partial sums pay is known when the sizes are
     except differential.ChangeNotSupported as no:
         return _reason(no.reason)

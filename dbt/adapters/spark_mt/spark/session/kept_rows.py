@@ -78,12 +78,22 @@ class KeptRows:
                     raise
         return self.keep(last, *measures)
 
-    def keep(self, query: str, *measures: str) -> Kept:
-        """Compute a query and some aggregates over its rows."""
+    def keep(self, query: str, *measures: str, view: str = "") -> Kept:
+        """Compute a query and some aggregates over its rows.
+
+        Args:
+            query: The query.
+            measures: The aggregates.
+            view: The name of the view, as `new_view` returned it; empty for any.
+        """
         frame = self._checkpoint(query)
         self._cached.append(frame.persist())
         rows, *values = self._measured(frame, "count(*)", *measures)
-        return Kept(self._view(frame), rows, tuple(values))
+        return Kept(self._view(frame, view), rows, tuple(values))
+
+    def new_view(self) -> str:
+        """Return the name of a view that is not there yet."""
+        return f"{_VIEW}{next(_NUMBERS)}"
 
     def keep_source(self, query: str, *measures: str) -> Kept:
         """Compute the source of a MERGE, which may not be cached, and aggregates over its rows."""
@@ -116,8 +126,8 @@ class KeptRows:
         with set_for_now(self._spark, {_ADAPTIVE: "false"}):
             return frame.selectExpr(*measures).collect()[0]
 
-    def _view(self, frame: DataFrame) -> str:
-        name = f"{_VIEW}{next(_NUMBERS)}"
+    def _view(self, frame: DataFrame, name: str = "") -> str:
+        name = name or self.new_view()
         frame.createOrReplaceTempView(name)
         return name
 

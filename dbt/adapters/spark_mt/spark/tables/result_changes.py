@@ -121,9 +121,10 @@ class ResultChanges:
         types = summable_types(
             (c.type for c in table_columns.stored_columns(resolved)), resolved.context
         )
-        found = differential.result_change(tree, states, self._own_rows(step), types)
-        by_sums = self._by_sums(session, step, states, kept, needs_sums="K" in found.rules)
-        found = _shared_once(by_sums or found, kept)
+        derived = differential.result_change(tree, _changes(states), types)
+        found = self._by_sums(session, step, states, kept, needs_sums="K" in derived.rules)
+        if found is None:
+            found = _shared_once(derived.queries(states, self._own_rows(step), kept.new_view), kept)
         if found.unknown and has_rows(spark, found.unknown):
             problem = "rows left the first ones, and rows that are not stored may follow them"
             raise differential.ChangeNotSupported(
@@ -148,7 +149,7 @@ class ResultChanges:
         kept: KeptRows,
         *,
         needs_sums: bool,
-    ) -> differential.ResultChange | None:
+    ) -> differential.ChangeQueries | None:
         """Return the change of a result by its partial sums, which are changed by this.
 
         Sums that are there follow every change, also one for which the table shows enough.
@@ -156,7 +157,8 @@ class ResultChanges:
         Returns:
             None where sums would not be exact, or where there are none that would pay.
         """
-        sums = differential.added_sums(step.run.tree, states) if step.run.tree is not None else None
+        tree = step.run.tree
+        sums = None if tree is None else differential.added_sums(tree, _changes(states))
         if sums is None:
             return None
         stored = self._sums.find(session.spark, step, sums)
@@ -169,7 +171,7 @@ class ResultChanges:
             return None
         query = render_query(sums.over(stored.table.name), {0: stored.rows})
         own = f"SELECT * FROM {self._own_rows(step)}"
-        return differential.ResultChange(query, own, ("D3",), ())
+        return differential.ChangeQueries(query, own)
 
     def _pay(
         self,
@@ -196,11 +198,11 @@ class ResultChanges:
         states: Mapping[str, differential.RelationStates],
         stored: StoredSums,
         kept: KeptRows,
-    ) -> differential.ResultChange:
+    ) -> differential.ChangeQueries:
         """Apply the change of the sources to the sums, and return what follows for the result."""
         types = [stored.types[column] for column in sums.sums.columns]
-        found = differential.result_change(sums.sums, states, stored.rows, types)
-        found = _shared_once(found, kept)
+        derived = differential.result_change(sums.sums, _changes(states), types)
+        found = _shared_once(derived.queries(states, stored.rows, kept.new_view), kept)
         rows = kept.keep(found.added)
         added = f"SELECT * FROM {rows.view}"
         if not found.keys:
@@ -213,11 +215,11 @@ class ResultChanges:
         gained, lost = (render_query(tree, {0: text}) for text in (rows.view, f"({found.removed})"))
         shown = sums.shown_keys
         if not shown or not found.keys:
-            return differential.ResultChange(gained, lost, ("D3",), ())
+            return differential.ChangeQueries(gained, lost)
         pairs = zip(sums.keys, shown, strict=True)
         listed = ", ".join(f"{quote(key)} AS {quote(name)}" for key, name in pairs)
-        return differential.ResultChange(
-            gained, lost, ("D3",), shown, f"SELECT {listed} FROM ({found.keys})"
+        return differential.ChangeQueries(
+            gained, lost, shown, f"SELECT {listed} FROM ({found.keys})"
         )
 
     def _states(
@@ -275,21 +277,20 @@ def sums_pay(own: float | None, *sources: float | None) -> bool:
     return own is not None and total is not None and total >= SMALLEST_RATIO * own
 
 
-def _shared_once(found: differential.ResultChange, kept: KeptRows) -> differential.ResultChange:
+def _changes(
+    states: Mapping[str, differential.RelationStates],
+) -> dict[str, differential.SourceChange]:
+    return {
+        name: differential.SourceChange(bool(state.added), bool(state.removed))
+        for name, state in states.items()
+    }
+
+
+def _shared_once(found: differential.ChangeQueries, kept: KeptRows) -> differential.ChangeQueries:
     """Compute the relations that the queries of a change share, each once."""
-    queries = (found.added, found.removed, found.keys, found.unknown)
-    names: dict[str, str] = {}
-    for name, query in found.used(*queries):
-        names[name] = kept.keep(_reading(query, names)).view
-    added, removed, keys, unknown = (_reading(query, names) for query in queries)
-    return replace(found, added=added, removed=removed, keys=keys, unknown=unknown, shared=())
-
-
-def _reading(query: str, names: Mapping[str, str]) -> str:
-    """Return a query over other relations."""
-    for name, view in names.items():
-        query = query.replace(quote(name), quote(view))
-    return query
+    for name, query in found.shared:
+        kept.keep(query, view=name)
+    return found
 
 
 def _bags(weighted: Kept, columns: str) -> tuple[str, str]:
@@ -350,7 +351,7 @@ def _of_table(definition: ResolvedDefinition, columns: tuple[str, ...]) -> tuple
     return tuple(places[names.fold(column)] for column in columns)
 
 
-def _keys(definition: ResolvedDefinition, found: differential.ResultChange) -> str:
+def _keys(definition: ResolvedDefinition, found: differential.ChangeQueries) -> str:
     """Return the touched keys with the names and types of the columns of the table."""
     types = {c.name: castable_ddl(parse_type(c.type)) for c in definition.columns}
     pairs = zip(found.unique_by, _of_table(definition, found.unique_by), strict=True)
