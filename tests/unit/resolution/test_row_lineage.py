@@ -247,3 +247,10 @@ def test_a_log_that_reports_its_end_can_be_limited():
     source = Source(ORDERS, SourceKind.UNVERSIONED, format="kafka")
     found = shape_of("SELECT x, y FROM t", sources=(source,))
     assert (found.followed, found.can_be_limited) == ((str(ORDERS),), True)
+
+
+def test_a_group_that_two_columns_show_is_known_by_either():
+    query = "SELECT a AS k, a AS l, count(b) AS n FROM t GROUP BY a"
+    for key in ("k", "l", "k l"):
+        assert shape_of(query, key, names="k l n").shape is Shape.KEYED
+    assert shape_of(query, "k n", names="k l n").reason == "KEY_IS_NOT_GROUP"

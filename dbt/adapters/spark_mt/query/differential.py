@@ -35,7 +35,12 @@ from dbt.adapters.spark_mt.query.differential_changes import (
     StateOf,
     TopRows,
 )
-from dbt.adapters.spark_mt.query.differential_keys import matching, partition_of, semi_join
+from dbt.adapters.spark_mt.query.differential_keys import (
+    key_of_result,
+    matching,
+    partition_of,
+    semi_join,
+)
 from dbt.adapters.spark_mt.query.expressions import Expression, Named
 from dbt.adapters.spark_mt.query.function_use import functions_in
 from dbt.adapters.spark_mt.query.functions import ORDER_DEPENDENT
@@ -509,20 +514,7 @@ class _Root:
         return dict(reversed(columns))
 
     def _unique_by(self) -> tuple[str, ...]:
-        path, node = self._path()
-        if any(isinstance(each, ops.Generate) for each in path):
-            return ()
-        shown = {e.attribute: c.attribute for e, c in self._shown(path).items() if e.attribute}
-        names = dict(zip((a.key for a in self._root.output), self._names, strict=True))
-        if isinstance(node, ops.Aggregate) and node.sets is None:
-            unique = [g.attribute.key for g in node.groups]
-        elif isinstance(node, ops.Distinct) or (
-            isinstance(node, ops.SetOperation) and not node.all_rows
-        ):
-            unique = [a.key for a in node.output]
-        else:
-            return ()
-        return tuple(names[shown[key]] for key in unique) if set(unique) <= set(shown) else ()
+        return tuple(self._names[places[0]] for places in key_of_result(self._root))
 
 
 _EXACT = frozenset({"count", "count_if", "max", "min"})

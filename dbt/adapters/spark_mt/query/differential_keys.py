@@ -80,6 +80,32 @@ def _(node: ops.Join) -> Partition | None:
     return Partition((left, right), output) if node.keys else None
 
 
+def key_of_result(root: ops.Operator) -> tuple[tuple[int, ...], ...]:
+    """Return the key by which the rows of a result are unique.
+
+    Returns:
+        For each part of the key the places of the columns that show it; nothing where no key is
+        known, or where a part is not shown.
+    """
+    shown = [attribute.key for attribute in root.output]
+    node = root
+    while isinstance(node, (ops.Project, ops.Filter, ops.Apply, ops.Sort)):
+        if isinstance(node, ops.Project):
+            values = {c.attribute.key: c.expression.attribute for c in node.columns}
+            shown = [values.get(key, "") for key in shown]
+        node = node.inputs[0]
+    if isinstance(node, ops.Aggregate) and node.sets is None:
+        unique = [group.attribute.key for group in node.groups]
+    elif isinstance(node, ops.Distinct) or (
+        isinstance(node, ops.SetOperation) and not node.all_rows
+    ):
+        unique = [attribute.key for attribute in node.output]
+    else:
+        return ()
+    places = [tuple(i for i, key in enumerate(shown) if key == part) for part in unique]
+    return tuple(places) if all(places) else ()
+
+
 def _row(output: Iterable[exprs.Attribute]) -> tuple[exprs.Expression, ...]:
     return tuple(attribute.expression for attribute in output)
 

@@ -60,7 +60,8 @@ def functions_in(node: ops.Operator) -> FunctionUse:
     """
     found = sorted(_varying(node), key=lambda each: each[0])  # as a scan of its SQL would find them
     uses = (functions_of(text) for text in ops.texts_in(node))
-    random, timely = {}, {}
+    random: dict[str, None] = {}
+    timely: dict[str, None] = {}
     for _, name in found:
         (random if name in functions.RANDOM else timely)[name] = None
     for use in uses:

@@ -25,7 +25,6 @@ from dbt.adapters.spark_mt.query.binder import (
 from dbt.adapters.spark_mt.query.boundary import UNEXPECTED, guarded
 from dbt.adapters.spark_mt.query.computation import Computation, unknown_function
 from dbt.adapters.spark_mt.query.confs import unread_confs
-from dbt.adapters.spark_mt.query.operator_sql import table_sql
 from dbt.adapters.spark_mt.query.subqueries import filtered
 from dbt.adapters.spark_mt.query.syntax import Fidelity, UnreadableError, read_query
 from dbt.adapters.spark_mt.query.text import shape_of, watermarks_of
@@ -118,7 +117,7 @@ def relations_to_list(tree: ops.Tree) -> dict[str, str]:
     They are by their names, those at a version by the name and the version.
     """
     return {
-        f"{scan.relation} {scan.version}".strip(): table_sql(replace(scan, stream=False))
+        f"{scan.relation} {scan.version}".strip(): replace(scan, stream=False).sql
         for scan in ops.scans(tree.root)
         if not scan.output
     }

@@ -86,7 +86,7 @@ class _Renderer:
     @rendered.register
     def _(self, node: ops.Scan) -> str:
         columns = ", ".join(f"{quote(a.name)} AS {a.sql}" for a in node.output)
-        relation = self._inputs.get(node.occurrence) or table_sql(node)
+        relation = self._inputs.get(node.occurrence) or node.sql
         return f"SELECT {columns or _ONE} FROM {relation}"
 
     @rendered.register
@@ -218,16 +218,6 @@ class _Renderer:
 
 def _columns_of(relation: str, node: ops.Operator) -> str:
     return f"SELECT * FROM {relation} AS _({', '.join(a.sql for a in node.output)})"
-
-
-def table_sql(scan: ops.Scan) -> str:
-    """Return the relation that a scan reads, as it is written after FROM."""
-    stream = "STREAM " if scan.stream else ""
-    version = f" {scan.version}" if scan.version else ""
-    name = scan.relation
-    is_path = "/" in name.name
-    text = ".".join(map(quote, name.parts[-2:])) if is_path else name.sql
-    return f"{stream}{text}{version}"
 
 
 def _sql(expression: Expression, values: Mapping[str, exp.Expr]) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
+from dbt.adapters.spark_mt.definition.columns import quote
 from dbt.adapters.spark_mt.query.boundary import guarded
 
 if TYPE_CHECKING:
@@ -97,6 +98,15 @@ class Scan(Operator):
     stream: bool = False
     lookup: bool = False
     views: tuple[TableName, ...] = ()
+
+    @property
+    def sql(self) -> str:
+        """The relation as it is written after FROM."""
+        stream = "STREAM " if self.stream else ""
+        version = f" {self.version}" if self.version else ""
+        is_path = "/" in self.relation.name
+        parts = self.relation.parts[-2:]
+        return f"{stream}{'.'.join(map(quote, parts)) if is_path else self.relation.sql}{version}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from dbt.adapters.spark_mt.query import operators as ops
 from dbt.adapters.spark_mt.query.analyzer import SourceKind
 from dbt.adapters.spark_mt.query.binder import OF_FILES
 from dbt.adapters.spark_mt.query.boundary import UNEXPECTED, guarded
+from dbt.adapters.spark_mt.query.differential_keys import key_of_result
 from dbt.adapters.spark_mt.query.operator_builder import definition_tree
 from dbt.adapters.spark_mt.query.text import shape_of, without_lookups
 from dbt.adapters.spark_mt.resolution.columns import Names, query_positions
@@ -160,8 +161,8 @@ PROBLEMS = {
 """Codes and parts of sentences for operators that combine rows."""
 
 
-def _groups(tree: Tree) -> tuple[ops.Project, ops.Aggregate] | None:
-    """Return the aggregate that gives the result of a query, with the projection over it."""
+def _groups(tree: Tree) -> ops.Aggregate | None:
+    """Return the aggregate that gives the result of a query, with a projection over it."""
     root = tree.root
     while isinstance(root, ops.Sort):
         root = root.input
@@ -172,15 +173,16 @@ def _groups(tree: Tree) -> tuple[ops.Project, ops.Aggregate] | None:
         rows = rows.input
     if isinstance(rows, ops.Filter) and isinstance(rows.input, ops.Aggregate) and rows.input.groups:
         raise NoShapeError(reason="HAVING", problem="it uses HAVING")
-    return (root, rows) if isinstance(rows, ops.Aggregate) and rows.groups else None
+    return rows if isinstance(rows, ops.Aggregate) and rows.groups else None
 
 
-def _check_key(columns: ops.Project, groups: ops.Aggregate, key: Sequence[int]) -> None:
+def _check_key(tree: Tree, groups: ops.Aggregate, key: Sequence[int]) -> None:
     """Make sure that the grouping expressions are the key: a column for each, no other."""
     if groups.sets is not None:
         raise NoShapeError(reason="GROUPING_SETS", problem="it groups by several sets of columns")
-    wanted = {columns.columns[place].expression.attribute for place in key}
-    if wanted != {group.attribute.key for group in groups.groups}:
+    parts = key_of_result(tree.root)
+    shown = {place for places in parts for place in places}
+    if not (parts and set(key) <= shown and all(set(key) & set(places) for places in parts)):
         problem = "the PRIMARY KEY is not what it groups by"
         raise NoShapeError(reason="KEY_IS_NOT_GROUP", problem=problem)
 
@@ -201,17 +203,16 @@ def _is_keyed(definition: ResolvedDefinition, tree: Tree, rules: _Rules) -> bool
     """
     if metadata := [problem for code, problem in tree.gaps if code == OF_FILES]:
         raise NoShapeError(reason=OF_FILES, problem=metadata[0])
-    grouped = _groups(tree)
-    if grouped is None:
+    groups = _groups(tree)
+    if groups is None:
         rules.check(tree.root)
         return False
-    columns, groups = grouped
     rules.check(groups.input)
     key = _key_places(definition)
     unknown = [problem for code, problem in tree.gaps if code in _UNKNOWN_NAMES]
     if unknown:
         raise NoShapeError(reason="KEY_IS_NOT_GROUP", problem=unknown[0])
-    _check_key(columns, groups, key)
+    _check_key(tree, groups, key)
     return True
 
 
