@@ -138,7 +138,7 @@ class UnreadableTokensError(ValueError):
         self.problem = problem
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=32)
 def sqlglot_tokens(sql: str) -> tuple[SqlglotToken, ...]:
     """Return the tokens of a text as sqlglot's parser takes them.
 
@@ -148,7 +148,7 @@ def sqlglot_tokens(sql: str) -> tuple[SqlglotToken, ...]:
     return tuple(sqlglot.tokenize(sql, read="spark"))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=32)
 def tokens_of(sql: str) -> tuple[Token, ...]:
     """Split a text into its tokens.
 

@@ -195,7 +195,7 @@ def _unexpected(problem: str) -> tuple[NotIncremental, ...]:
 
 
 @guarded(_unexpected)
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=32)
 def obstacles(tree: ops.Tree) -> tuple[NotIncremental, ...]:
     """Return why a query cannot be refreshed incrementally; empty where it can."""
     found = [NotIncremental(code, problem) for code, problem in tree.gaps]

@@ -304,7 +304,7 @@ class PartialSums:
         return not decimal and all(map(_is_exact, sums.values()))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=32)
 def partial_sums(tree: ops.Tree) -> PartialSums | None:
     """Return a query as one over partial sums; None where it is no such query."""
     if tree.gaps:

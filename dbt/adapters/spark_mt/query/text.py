@@ -164,7 +164,7 @@ def tokens_of(query: str) -> tuple[Token, ...]:
         return ()
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=32)
 def tree_of(query: str) -> exp.Query | exp.Values | None:
     """Return sqlglot's tree of a query, whose identifiers have offsets; None for any other text.
 
