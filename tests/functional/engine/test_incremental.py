@@ -398,8 +398,8 @@ def test_rows_that_were_lost_with_their_executor_are_computed_again(tables, monk
     outcome(tables, "ALTER MATERIALIZED TABLE t SET ('incremental' = 'strict')")
     keep, losses = KeptRows.keep, []
 
-    def losing(self, query, *measures):
-        kept = keep(self, query, *measures)
+    def losing(self, query, *measures, **named):
+        kept = keep(self, query, *measures, **named)
         if not losses:
             context = spark.sparkContext._jsc.sc()
             master = spark.sparkContext._jvm.org.apache.spark.SparkEnv.get().blockManager().master()

@@ -54,9 +54,9 @@ def _unknown(_: str) -> FunctionUse:
 
 
 def functions_in(node: ops.Operator) -> FunctionUse:
-    """Find the functions that the operators of a query call; those that depend on an order are not.
+    """Find the functions in the operators of a query with another value at another time.
 
-    Whether the value of such a call depends on it is a fact of the call (`AggregateCall`).
+    Whether a value depends on the order of rows is a fact of its call (`AggregateCall`).
     """
     found = sorted(_varying(node), key=lambda each: each[0])  # as a scan of its SQL would find them
     uses = (functions_of(text) for text in ops.texts_in(node))
