@@ -87,13 +87,7 @@ def key_of_result(root: ops.Operator) -> tuple[tuple[int, ...], ...]:
         For each part of the key the places of the columns that show it; nothing where no key is
         known, or where a part is not shown.
     """
-    shown = [attribute.key for attribute in root.output]
-    node = root
-    while isinstance(node, (ops.Project, ops.Filter, ops.Apply, ops.Sort)):
-        if isinstance(node, ops.Project):
-            values = {c.attribute.key: c.expression.attribute for c in node.columns}
-            shown = [values.get(key, "") for key in shown]
-        node = node.inputs[0]
+    node, shown = ops.shown_below(root, ops.Project, ops.Filter, ops.Apply, ops.Sort)
     if isinstance(node, ops.Aggregate) and node.sets is None:
         unique = [group.attribute.key for group in node.groups]
     elif isinstance(node, ops.Distinct) or (

@@ -548,6 +548,21 @@ def outer_keys(node: Operator) -> frozenset[str]:
     return frozenset().union(*(each.keys for each in expressions_of(node))) - own
 
 
+def shown_below(root: Operator, *kinds: type[Operator]) -> tuple[Operator, tuple[str, ...]]:
+    """Return the operator below those of some kinds, and what the columns of the root show of it.
+
+    Returns:
+        The operator, and for each column the key of its attribute; empty for a computed column.
+    """
+    shown = tuple(attribute.key for attribute in root.output)
+    while isinstance(root, kinds):
+        if isinstance(root, Project):
+            values = {c.attribute.key: c.expression.attribute for c in root.columns}
+            shown = tuple(values.get(key, "") for key in shown)
+        root = root.inputs[0]
+    return root, shown
+
+
 def scans(node: Operator) -> tuple[Scan, ...]:
     """Return the places below an operator in which tables are read."""
     return tuple(each for each in walk(node) if isinstance(each, Scan))

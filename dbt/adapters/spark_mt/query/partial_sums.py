@@ -75,12 +75,7 @@ class AlgebraicResult:
             types: The types of its columns; none where they are not known.
             removes: Whether the change of the aggregate's input removes rows.
         """
-        shown = [attribute.key for attribute in root.output]
-        node = root
-        while isinstance(node, ops.Project):
-            trees = {c.attribute.key: c.expression.attribute for c in node.columns}
-            shown = [trees.get(key, "") for key in shown]
-            node = node.input
+        node, shown = ops.shown_below(root, ops.Project)
         if not isinstance(node, ops.Aggregate) or node.sets is not None:
             return None
         groups = {g.attribute.key for g in node.groups}
