@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import inspect
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -281,3 +284,15 @@ def test_session_variables_that_name_something(query, names):
 )
 def test_several_statements_are_no_query(query):
     assert not shape_of(query).readable
+
+
+def test_a_text_that_was_nested_too_deeply_for_one_caller_is_read_for_another():
+    query = f"SELECT {'(' * 40}a{')' * 40} AS deep FROM t"
+
+    def below(depth):
+        return below(depth - 1) if depth else shape_of(query).readable
+
+    limit = sys.getrecursionlimit()
+    used = len(inspect.stack())
+    assert not below(limit - used - 60)
+    assert shape_of(query).readable

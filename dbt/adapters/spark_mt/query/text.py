@@ -164,18 +164,22 @@ def tokens_of(query: str) -> tuple[Token, ...]:
         return ()
 
 
-@lru_cache(maxsize=32)
 def tree_of(query: str) -> exp.Query | exp.Values | None:
     """Return sqlglot's tree of a query, whose identifiers have offsets; None for any other text.
 
     The tree is shared: it must not be changed.
     """
-    text = readable_text(query)
     try:
-        tokens = list(sql_tokens.sqlglot_tokens(text))
-        found = Spark().parser(error_level=ErrorLevel.IMMEDIATE).parse(tokens, text)
+        return _parsed(readable_text(query))
     except (SqlglotError, RecursionError):
         return None
+
+
+@lru_cache(maxsize=32)
+def _parsed(text: str) -> exp.Query | exp.Values | None:
+    # A failure is not kept: whether a text is nested too deeply depends on the caller's stack.
+    tokens = list(sql_tokens.sqlglot_tokens(text))
+    found = Spark().parser(error_level=ErrorLevel.IMMEDIATE).parse(tokens, text)
     tree = found[0] if len(found) == 1 else None  # of several statements none is the query
     return tree if isinstance(tree, (exp.Query, exp.Values)) else None
 
