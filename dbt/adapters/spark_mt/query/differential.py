@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, NoReturn
 from sqlglot import exp
 
 from dbt.adapters.spark_mt.definition.columns import TableName, quote
+from dbt.adapters.spark_mt.query import differential_keys, subqueries
 from dbt.adapters.spark_mt.query import operators as ops
-from dbt.adapters.spark_mt.query import subqueries
 from dbt.adapters.spark_mt.query.boundary import UNEXPECTED, guarded
 from dbt.adapters.spark_mt.query.columns_read import narrowed
 from dbt.adapters.spark_mt.query.differential_changes import (
@@ -34,12 +34,6 @@ from dbt.adapters.spark_mt.query.differential_changes import (
     SourceChange,
     StateOf,
     TopRows,
-)
-from dbt.adapters.spark_mt.query.differential_keys import (
-    key_of_result,
-    matching,
-    partition_of,
-    semi_join,
 )
 from dbt.adapters.spark_mt.query.expressions import Expression, Named
 from dbt.adapters.spark_mt.query.function_use import functions_in
@@ -255,7 +249,7 @@ def _aggregate_obstacles(node: ops.Aggregate) -> Iterator[NotIncremental]:
                 f"the value of {call.name} depends on the order of the rows",
                 f"Sort the value (sort_array), or use WITHIN GROUP or max_by for {call.name}.",
             )
-    if partition_of(node) is None:
+    if differential_keys.partition_of(node) is None:
         sessions = any("session_window" in g.expression.calls for g in node.groups)
         if sessions and node.sets is None:
             problem = "it groups by a session window only"
@@ -271,7 +265,7 @@ def _window_obstacles(node: ops.Window) -> Iterator[NotIncremental]:
         if call.name in ORDER_DEPENDENT and not call.order:
             problem = f"the value of {call.name} depends on the order of the rows"
             yield NotIncremental("NONDETERMINISTIC", problem, "Add ORDER BY to its window.")
-    if partition_of(node) is None:
+    if differential_keys.partition_of(node) is None:
         if not all(call.partition for call in node.calls):
             problem = "it uses a window without PARTITION BY"
             yield NotIncremental("WINDOW_WITHOUT_PARTITION_BY", problem, "Add PARTITION BY.")
@@ -455,7 +449,7 @@ class _Root:
             )
             touched = self._changes.shared(keys)
             pairs = tuple((a.expression, k) for a, k in zip(groups, output, strict=True))
-            stored = semi_join(stored, pairs, touched)
+            stored = differential_keys.semi_join(stored, pairs, touched)
             self._replaces(touched, [(ours, key.expression) for ours, key in pairs])
         combined = result.combined((stored, *shared), self._changes.attribute, removes=removes)
         return Change(combined, stored)
@@ -485,7 +479,7 @@ class _Root:
         touched = changes.touched(node)
         pairs = [(ours, theirs) for _, ours, theirs in key]
         self._replaces(touched, pairs)
-        return Change(added, matching(self._table(), pairs, touched))
+        return Change(added, differential_keys.matching(self._table(), pairs, touched))
 
     def _replaces(
         self, touched: ops.Operator, pairs: Sequence[tuple[Expression, Expression]]
@@ -514,7 +508,9 @@ class _Root:
         return dict(reversed(columns))
 
     def _unique_by(self) -> tuple[str, ...]:
-        return tuple(self._names[places[0]] for places in key_of_result(self._root))
+        return tuple(
+            self._names[places[0]] for places in differential_keys.key_of_result(self._root)
+        )
 
 
 _EXACT = frozenset({"count", "count_if", "max", "min"})
