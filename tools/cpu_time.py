@@ -1,9 +1,9 @@
 """CPU time of tests, as a plugin of pytest.
 
 Seconds of processors say more than those of a clock on a machine that other work shares. Each test
-of a report (`--junitxml`) gets a property `cpu`: what its set-up, its call and its teardown took of
-this process, of the JVM and of other processes that it started. A process that ended unnoticed,
-such as the JVM of a program that a test ran, does not count. Only Linux has the figures of others.
+of a report (`--junitxml`) gets a property `cpu`: what its set-up and its call took of this process,
+of the JVM and of other processes that it started. A process that ended unnoticed, such as the JVM
+of a program that a test ran, does not count. Only Linux has the figures of others.
 """
 
 from __future__ import annotations
@@ -62,11 +62,8 @@ def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
     return (yield)
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
-    """Note what the test took."""
-    try:
-        return (yield)
-    finally:
-        spent = item.stash.get(_SPENT, 0.0) + seconds()
-        item.user_properties.append((PROPERTY, round(spent, 2)))
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Note what the test took, before processes end that other tests used too."""
+    spent = item.stash.get(_SPENT, 0.0) + seconds()
+    item.user_properties.append((PROPERTY, round(max(0.0, spent), 2)))
