@@ -539,7 +539,7 @@ COVERS = (
         ),
         (
             "tests/unit/strategies/test_stream_process_functions.py",
-            "tests/unit/resolution/test_stream_flow_state.py",
+            "tests/unit/strategies/test_stream_state.py",
             "streams/test_stateful.py::test_groups_are_kept_by_state",
             "streams/test_stateful.py::test_files_are_read_once",
             "streams/test_only_streams.py::test_generated_rows",
