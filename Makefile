@@ -42,7 +42,7 @@ newest: setup ## the tests of the adapter with the newest dbt, a part of the mat
 durations: ## where the time of the last runs went: the slowest files and tests
 	@$(python) tools/run_suites.py --durations
 
-record: setup ## keep the durations of the last runs: for the order of jobs, and on the page
+record: setup ## keep the durations of the last `make ci`: for the order of jobs, and on the page
 	@$(python) tools/run_suites.py --record
 	@$(python) -m tests.functional.adapter.conformance
 

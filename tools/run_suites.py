@@ -229,14 +229,13 @@ def _timed(test: Timed, text: str) -> str:
 
 
 def note(ended: Iterable[Ended], lanes: Lanes) -> None:
-    """Add the figures of jobs to those of earlier runs, for `--record`."""
-    file = OUTPUTS / JOBS
-    kept = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    """Write down the figures of a run in several lanes, for `--record`."""
+    found = {}
     for each in ended:
         tests = list(timed_tests([lanes.output(each.suite).with_suffix(".xml")]))
         cpu = round(_sum(tests).cpu)
-        kept[each.suite] = {"seconds": round(each.seconds), "cpu": cpu, "tests": len(tests)}
-    file.write_text(_document(kept), encoding="utf-8")
+        found[each.suite] = {"seconds": round(each.seconds), "cpu": cpu, "tests": len(tests)}
+    (OUTPUTS / JOBS).write_text(_document(found), encoding="utf-8")
 
 
 def _document(jobs: dict[str, dict[str, float]]) -> str:
@@ -263,7 +262,8 @@ def main(arguments: Sequence[str]) -> int:
         signal.signal(signum, lambda number, _: lanes.stop(number))
     named = arguments[split + 1 :]
     ended = lanes.run(longest_first(named) if known.lanes > 1 else named)
-    note(ended, lanes)
+    if known.lanes > 1:
+        note(ended, lanes)
     of = (lanes.output(each.suite).with_suffix(".xml") for each in ended)
     _write(b"\n", durations(of).encode(), b"\n", *(f"{each}\n".encode() for each in ended))
     return int(any(each.failed for each in ended))
