@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from dbt.adapters.spark_mt.query.operator_builder import operator_tree
+from dbt.adapters.spark_mt.query.operators import Tree
 from dbt.adapters.spark_mt.strategies.strategy import STATEFUL, STREAM, Choice, OutputMode
 from dbt.adapters.spark_mt.strategies.stream_state import state_problems, stateful_operators
 from tests.unit.strategies.stream_queries import COLUMNS, CONTEXT, DELTA, OTHER, VIEWS, query_tree
@@ -173,6 +174,18 @@ def test_what_is_no_stream_keeps_nothing():
 def test_names_that_are_not_clear_fit_to_no_state():
     query = "SELECT z, count(*) AS n FROM STREAM s.o GROUP BY z"
     assert "It is not clear for what state is kept: z cannot be resolved." in changed(query, query)
+
+
+def test_names_do_not_matter_where_no_state_is_kept():
+    """As before a process function, whose columns are those of the table."""
+    rows = operator_tree("SELECT z FROM STREAM s.o", CONTEXT, ("id", "n"), sources=COLUMNS)
+    assert {"UNRESOLVED_COLUMN", "COLUMNS"} <= {code for code, _ in rows.gaps}
+    assert state_problems((rows, ENGINE), (rows, ENGINE)) == ()
+
+
+def test_an_unexpected_failure_fits_to_no_state():
+    (found,) = state_problems((Tree(None, ()), ENGINE), (tree_of(COUNTED), ENGINE))
+    assert found.startswith("It is not clear for what state is kept: its analysis failed")
 
 
 def test_an_expression_of_itself_does_not_multiply():

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from sqlglot import exp
 
 from dbt.adapters.spark_mt.query import operators as ops
+from dbt.adapters.spark_mt.query.boundary import guarded
 from dbt.adapters.spark_mt.query.expressions import Expression
 from dbt.adapters.spark_mt.strategies.stream_shape import delay_of, followed_scans
 
@@ -53,6 +54,11 @@ class StatefulOperator:
         return f"{self.kind}{by}{of}"
 
 
+def _not_clear(problem: str) -> tuple[str, ...]:
+    return (f"It is not clear for what state is kept: {problem}.",)
+
+
+@guarded(_not_clear)
 def state_problems(
     before: tuple[ops.Tree, StreamSettings], after: tuple[ops.Tree, StreamSettings]
 ) -> tuple[str, ...]:
@@ -70,15 +76,7 @@ def state_problems(
         One sentence per operator or source; empty if all of the state can be used again.
     """
     (old_tree, old_stream), (new_tree, new_stream) = before, after
-    problems = [
-        f"It is not clear for what state is kept: {problem}."
-        for problem in dict.fromkeys(
-            problem
-            for tree in (old_tree, new_tree)
-            for code, problem in tree.gaps
-            if code not in _CLEAR
-        )
-    ]
+    problems = []
     if old_stream.followed != new_stream.followed:
         was, now = ", ".join(old_stream.followed), ", ".join(new_stream.followed)
         problems.append(f"Its streams were {was}, and are {now} now.")
@@ -88,6 +86,10 @@ def state_problems(
         problems.append("Rows of its batches would take the place of other rows than before.")
     old = stateful_operators(old_tree, old_stream.followed)
     new = stateful_operators(new_tree, new_stream.followed)
+    if old or new:
+        gaps = dict.fromkeys((*old_tree.gaps, *new_tree.gaps))
+        unclear = dict.fromkeys(problem for code, problem in gaps if code not in _CLEAR)
+        problems += [text for problem in unclear for text in _not_clear(problem)]
     for kept, asked in zip(old, new, strict=False):
         if kept != asked:
             problems.append(f"State was kept for {kept}, and is asked for {asked}.")
@@ -96,7 +98,9 @@ def state_problems(
     return (*problems, *lost, *added)
 
 
-_CLEAR = frozenset({"ALIAS", "ARGUMENT_NAMES", "METADATA", "ORDER", "SYNTAX", "VIEW_CONFS"})
+_CLEAR = frozenset(
+    {"ALIAS", "ARGUMENT_NAMES", "COLUMNS", "GENERATOR", "METADATA", "ORDER", "SYNTAX", "VIEW_CONFS"}
+)
 """Codes of gaps in a tree that leave no doubt about which columns its expressions use."""
 
 
