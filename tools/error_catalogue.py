@@ -1,147 +1,84 @@
-"""Every condition that a user can meet, read from the error classes; docs/errors.md shows them."""
+"""Conditions that a user can meet, for docs/errors.md."""
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from dataclasses import dataclass
 from string import Formatter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from dbt.adapters import spark_mt
-
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition import conditions
+from dbt.adapters.spark_mt.definition.errors import Condition, Group, StatementSyntaxError
+from dbt.adapters.spark_mt.spark.formats import delta
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
-PACKAGE = spark_mt.__name__
-ELSEWHERE = PACKAGE + ".integrations."
-"""Modules that run in the processes of other systems, and need those; they have no conditions."""
-
-
-class Group(NamedTuple):
-    """Where errors come from.
-
-    Args:
-        packages: The folders of the package whose classes belong here; the last group takes what
-            no other names.
-        about: What holds for all of them.
-    """
-
-    title: str
-    packages: tuple[str, ...]
-    about: str
-
-
-GROUPS = (
-    Group(
-        "The text of a statement",
-        ("statements",),
+ABOUT = {
+    Group.STATEMENT: (
         "Nothing was read from or done to any table. The message shows the place in the statement; "
-        "a remedy costs no more than running the statement again.",
+        "a remedy costs no more than running the statement again."
     ),
-    Group(
-        "A definition",
-        ("definition", "query", "resolution"),
+    Group.DEFINITION: (
         "What a statement or a model asks for cannot be made into a table. Nothing was changed, "
         "and a remedy costs no more than running the statement again, unless it says otherwise. "
-        "Several violations are reported at once.",
+        "Several violations are reported at once."
     ),
-    Group(
-        "A change of a definition",
-        ("changes",),
+    Group.CHANGE: (
         "A table exists, and cannot be changed in place into what the statement asks for. Nothing "
-        "was changed. Several violations are reported at once.",
+        "was changed. Several violations are reported at once."
     ),
-    Group(
-        "Carrying out a statement",
-        ("planning", "execution", "hosting"),
-        "The statement is valid, but the table, its sources or another statement do not allow it.",
+    Group.EXECUTION: (
+        "The statement is valid, but the table, its sources or another statement do not allow it."
     ),
-    Group(
-        "Spark, Java and the metastore",
-        ("spark",),
-        "The surroundings do not work yet; no table was touched.",
-    ),
-    Group(
-        "The refresh manager",
-        ("scheduler", "manager"),
+    Group.SPARK: "The surroundings do not work yet; no table was touched.",
+    Group.MANAGER: (
         "A manager that does not start, or refuses a request. Over HTTP these come as problem "
-        "documents, with the same condition, parameters, violations and remedy.",
+        "documents, with the same condition, parameters, violations and remedy."
     ),
-    Group(
-        "The command line",
-        ("cli", "client"),
-        "What `spark-mt` meets before it reaches a table, or receives from the manager.",
+    Group.CLIENT: (
+        "What `spark-mt` meets before it reaches a table, or receives from the manager."
     ),
-    Group("dbt", (), "Checked before any statement runs."),
-)
+    Group.DBT: "Checked before any statement runs.",
+}
+"""What holds for all conditions of a group."""
+TABLES = (conditions, delta)
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
-    """One condition.
+class Documented:
+    """A condition, and the same one as a statement shows it."""
 
-    Args:
-        kind: The class that stands for it.
-        variants: Classes that say the same in another place, such as the text of a statement.
-    """
-
-    kind: type[MaterializedTableError]
-    variants: tuple[type[MaterializedTableError], ...] = ()
-
-    @property
-    def name(self) -> str:
-        """The condition as errors carry it."""
-        return self.kind.condition
-
-    @property
-    def group(self) -> Group:
-        """Where it comes from."""
-        inner = self.kind.__module__.removeprefix(PACKAGE + ".").partition(".")[0]
-        return next((group for group in GROUPS if inner in group.packages), GROUPS[-1])
+    condition: Condition[Any]
+    in_statement: tuple[Condition[Any], ...] = ()
 
 
 class SharedConditionError(Exception):
-    """Two classes of errors that mean different things have one condition."""
+    """Two conditions that mean different things have one name."""
 
 
-def conditions() -> tuple[Condition, ...]:
+def documented(
+    known: Iterable[Condition[Any]] = tuple(
+        each for table in TABLES for each in vars(table).values() if isinstance(each, Condition)
+    ),
+) -> tuple[Documented, ...]:
     """Every condition by group and name.
 
     Raises:
-        SharedConditionError: Classes that are no kin have the same condition.
+        SharedConditionError: Conditions that are not the same have one name.
     """
-    owners: dict[str, Condition] = {}
-    for kind in sorted(set(_kinds(MaterializedTableError)), key=_ancestry):
-        known = owners.get(kind.condition)
-        if known is None:
-            owners[kind.condition] = Condition(kind)
-        elif issubclass(kind, known.kind):
-            owners[kind.condition] = Condition(known.kind, (*known.variants, kind))
+    owners: dict[str, Documented] = {}
+    for each in known:
+        owner = owners.get(each.name)
+        if owner is None:
+            owners[each.name] = Documented(each)
+        elif each.error is StatementSyntaxError and owner.condition.text in each.text:
+            owners[each.name] = Documented(owner.condition, (*owner.in_statement, each))
         else:
-            raise SharedConditionError(kind, known.kind)
-    return tuple(sorted(owners.values(), key=lambda c: (GROUPS.index(c.group), c.name)))
-
-
-def _kinds(base: type[MaterializedTableError]) -> Iterator[type[MaterializedTableError]]:
-    """The classes of the package, once all of its modules are loaded."""
-    for module in pkgutil.walk_packages(spark_mt.__path__, PACKAGE + "."):
-        if not module.name.startswith(ELSEWHERE):
-            importlib.import_module(module.name)
-    yield from _below(base)
-
-
-def _below(base: type[MaterializedTableError]) -> Iterator[type[MaterializedTableError]]:
-    for kind in base.__subclasses__():
-        if kind.__module__.startswith(PACKAGE + "."):
-            yield kind
-        yield from _below(kind)
-
-
-def _ancestry(kind: type) -> tuple[int, str]:
-    return len(kind.__mro__), kind.__qualname__
+            raise SharedConditionError(each, owner.condition)
+    groups = list(Group)
+    return tuple(
+        sorted(owners.values(), key=lambda d: (groups.index(d.condition.group), d.condition.name))
+    )
 
 
 class _Blanks(dict[str, str]):

@@ -139,7 +139,11 @@ def enrichers() -> str:
 def summary(documented: object) -> str:
     """A docstring as Markdown, without its references to the design papers."""
     lines = (documented.__doc__ or "").strip().splitlines()
-    text = "\n".join(line.strip() for line in lines)
+    return without_references("\n".join(line.strip() for line in lines))
+
+
+def without_references(text: str) -> str:
+    """A text without its references to the design papers."""
     return re.sub(r" \([^()]*\b(?:seed|semantics) \d[^()]*\)", "", text)
 
 
@@ -181,25 +185,26 @@ def changes() -> str:
 
 def errors() -> str:
     """Every condition with its meaning, its message and its remedy, by where it comes from."""
-    found = error_catalogue.conditions()
+    found = error_catalogue.documented()
     groups = (
-        f"## {group.title}\n\n{group.about}\n\n"
-        + "\n".join(condition(each) for each in found if each.group is group)
-        for group in error_catalogue.GROUPS
+        f"## {group.value}\n\n{about}\n\n"
+        + "\n".join(condition(each) for each in found if each.condition.group is group)
+        for group, about in error_catalogue.ABOUT.items()
     )
     return "\n" + "\n".join(groups) + "\n"
 
 
-def condition(each: error_catalogue.Condition) -> str:
+def condition(each: error_catalogue.Documented) -> str:
     """The section of one condition; its heading is the anchor."""
+    main = each.condition
     messages, remedies = {}, {}
-    for kind in (each.kind, *each.variants):
-        messages[error_catalogue.shown(f"[{each.name}] {kind.text}")] = None
-        label = "Remedy" if kind is each.kind else "Remedy in a statement"
+    for kind in (main, *each.in_statement):
+        messages[error_catalogue.shown(f"[{main.name}] {kind.text}")] = None
+        label = "Remedy" if kind is main else "Remedy in a statement"
         remedies.setdefault(error_catalogue.shown(kind.remedy), label)
     parts = [
-        f"### {each.name}",
-        summary(each.kind),
+        f"### {main.name}",
+        without_references(main.about),
         "```text\n" + "\n\n".join(messages) + "\n```",
         *(f"{label}: {prose(text)}" for text, label in remedies.items() if text),
     ]

@@ -17,7 +17,8 @@ from airflow.serialization.serialized_objects import DagSerialization
 from airflow.settings import DAGS_FOLDER
 from airflow.timetables.base import DataInterval, TimeRestriction
 
-from dbt.adapters.spark_mt.client.rest import ManagerRefusedError, ManagerUnreachableError
+from dbt.adapters.spark_mt.definition import conditions
+from dbt.adapters.spark_mt.definition.errors import ManagerRefusedError, ManagerUnreachableError
 from dbt.adapters.spark_mt.definition.freshness import Freshness, TimeUnit
 from dbt.adapters.spark_mt.integrations import airflow as integration
 from dbt.adapters.spark_mt.manager.views import ScheduleView
@@ -147,7 +148,7 @@ def test_while_the_manager_does_not_answer_airflow_shows_why(manager):
     path = Path(DAGS_FOLDER) / "materialized_tables.py"
     path.write_text(path.read_text().replace(manager.url, "http://127.0.0.1:1"))
     (error,) = DagBag().import_errors.values()
-    assert ManagerUnreachableError.condition in error
+    assert conditions.MANAGER_UNREACHABLE.name in error
 
 
 def following(timetable, now, last=None, *, catchup, latest=None):

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dbt.adapters.spark_mt.changes.compatibility import AdoptionRefusedError, RowsDifferError
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.definition import Missing, StoredTable, UnmanagedTable
-from dbt.adapters.spark_mt.execution.alter import AdoptionInstantError, Adoptions
-from dbt.adapters.spark_mt.execution.errors import (
+from dbt.adapters.spark_mt.definition.errors import (
     ConstraintViolatedError,
     NotMaterializedError,
     TableNotFoundError,
     UnfinishedChangeError,
 )
+from dbt.adapters.spark_mt.execution.alter import Adoptions
 from dbt.adapters.spark_mt.execution.results import Action, AdoptionTerms, RefreshResult
 from dbt.adapters.spark_mt.planning.steps import (
     CommitDefinition,
@@ -32,6 +32,7 @@ from dbt.adapters.spark_mt.planning.steps import (
 from dbt.adapters.spark_mt.statements.parser import parse_statement
 from tests.behaviour.harness import ConflictingRunner, Faulty, InjectedError
 from tests.behaviour.suite import DAY_3, KEYS, SUMS, WIDER, create, or_alter, prepare, refresh
+from tests.support.errors import raises
 
 if TYPE_CHECKING:
     from tests.behaviour.harness import Tables
@@ -221,7 +222,7 @@ class Adoption:
     @pytest.mark.usefixtures("table")
     def test_rows_that_differ_are_named_and_stay(self, tables):
         before = look(tables)
-        with pytest.raises(RowsDifferError) as caught:
+        with raises(conditions.ROWS_DIFFER) as caught:
             adopt(tables, if_equal=True)
         total, *rows = caught.value.violations
         assert total.startswith("2 rows differ")
@@ -231,14 +232,14 @@ class Adoption:
 
     def test_a_query_with_a_new_column_has_no_equal_rows(self, tables):
         tables.source("t", COLUMNS, EQUAL_ROWS)
-        with pytest.raises(RowsDifferError) as caught:
+        with raises(conditions.ROWS_DIFFER) as caught:
             adopt(tables, WIDER, if_equal=True)
         (violation,) = caught.value.violations
         assert violation.startswith("The query has a new column")
 
     def test_a_start_that_leaves_rows_out_has_no_equal_rows(self, tables):
         tables.source("t", COLUMNS, EQUAL_ROWS)
-        with pytest.raises(RowsDifferError) as caught:
+        with raises(conditions.ROWS_DIFFER) as caught:
             adopt(tables, clauses="START_MODE = FROM_NOW", if_equal=True)
         assert "START_MODE leaves rows of the sources out." in caught.value.violations
 
@@ -256,7 +257,7 @@ class Adoption:
     def test_every_difference_is_named_and_nothing_is_touched(self, tables):
         tables.source("t", "k STRING; sum BIGINT; more INT", [("1", 2, 3)])
         before = plain(tables)
-        with pytest.raises(AdoptionRefusedError) as caught:
+        with raises(conditions.CANNOT_ADOPT) as caught:
             adopt(tables, clauses="PARTITIONED BY (k)")
         names, types, gone, partitions = caught.value.violations
         assert "position 0" in names
@@ -268,13 +269,13 @@ class Adoption:
 
     @pytest.mark.usefixtures("table")
     def test_a_new_column_cannot_be_not_null(self, tables):
-        with pytest.raises(AdoptionRefusedError) as caught:
+        with raises(conditions.CANNOT_ADOPT) as caught:
             adopt(tables, WIDER, "(k INT, total BIGINT, n BIGINT NOT NULL)")
         assert len(caught.value.violations) == 1
 
     def test_a_view_is_not_adopted(self, tables):
         tables.view("t", SUMS)
-        with pytest.raises(AdoptionRefusedError, match="view"):
+        with raises(conditions.CANNOT_ADOPT, match="view"):
             adopt(tables)
 
     @pytest.mark.parametrize(
@@ -305,7 +306,7 @@ class Adoption:
         long_ago = datetime(2000, 1, 1)  # noqa: DTZ001 - in the session's zone
         to_come = datetime.now(tz=timezone.utc) + timedelta(days=1)
         for instant in (long_ago, to_come):
-            with pytest.raises(AdoptionInstantError) as caught:
+            with raises(conditions.INVALID_ADOPTION_INSTANT) as caught:
                 adopt(tables, as_of=instant)
             assert len(caught.value.violations) == 1
         assert plain(tables) == before

@@ -11,26 +11,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dbt.adapters.spark_mt.changes.alterations import (
-    AddedColumnExistsError,
-    AddedKeyMissingError,
-    AddWithoutKeyError,
-    NothingAddedError,
-)
-from dbt.adapters.spark_mt.changes.compatibility import DroppedColumnError
-from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus
-from dbt.adapters.spark_mt.execution.alter import Alterations as Derive
-from dbt.adapters.spark_mt.execution.errors import (
+from dbt.adapters.spark_mt.definition import conditions
+from dbt.adapters.spark_mt.definition.errors import (
     AlreadyResumedError,
     AlreadySuspendedError,
     ConstraintViolatedError,
+    QueryError,
     TableNotFoundError,
-    WidenedWhileSuspendedError,
 )
+from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus
+from dbt.adapters.spark_mt.execution.alter import Alterations as Derive
 from dbt.adapters.spark_mt.execution.results import Action, RefreshResult
 from dbt.adapters.spark_mt.planning.steps import CommitDefinition, Fill, Publish
-from dbt.adapters.spark_mt.query.analyzer import QueryError
-from dbt.adapters.spark_mt.resolution.options import InvalidRunOptionsError
 from dbt.adapters.spark_mt.resolution.settings import Settings
 from tests.behaviour.harness import ConflictingRunner
 from tests.behaviour.suite import (
@@ -43,6 +35,7 @@ from tests.behaviour.suite import (
     prepare,
     refresh,
 )
+from tests.support.errors import raises
 
 if TYPE_CHECKING:
     from tests.behaviour.harness import Tables
@@ -158,7 +151,7 @@ class Alterations:
         seen = tables.metadata("t")
         assert (seen.comment, seen.options) == ("stays", {"a": "1"})
         before = tables.stored("t")
-        with pytest.raises(DroppedColumnError):
+        with raises(conditions.DROPPED_COLUMN):
             alter(tables, f"AS {SUMS}")
         assert tables.stored("t") == before
         assert or_alter(tables, WIDER, "COMMENT 'stays' WITH ('a' = '1')").action is (
@@ -241,10 +234,10 @@ class Alterations:
     @pytest.mark.parametrize(
         ("clauses", "query", "error"),
         [
-            ("", COUNTS, AddWithoutKeyError),
-            (KEYED, "SELECT day FROM orders", AddedKeyMissingError),
-            (KEYED, WIDER, AddedColumnExistsError),
-            (KEYED, "SELECT DISTINCT k FROM orders", NothingAddedError),
+            ("", COUNTS, conditions.ADD_WITHOUT_KEY),
+            (KEYED, "SELECT day FROM orders", conditions.ADDED_KEY_MISSING),
+            (KEYED, WIDER, conditions.ADDED_COLUMN_EXISTS),
+            (KEYED, "SELECT DISTINCT k FROM orders", conditions.NOTHING_ADDED),
         ],
     )
     def test_a_query_that_does_not_fit_is_not_added(self, tables, clauses, query, error):
@@ -252,7 +245,7 @@ class Alterations:
         tables.learn("SELECT day FROM orders", "day STRING", lambda _: [])
         create(tables, clauses=clauses)
         before = tables.stored("t")
-        with pytest.raises(error):
+        with raises(error):
             alter(tables, f"ADD {query}")
         assert tables.stored("t") == before
 
@@ -332,7 +325,7 @@ class Alterations:
         create(tables, SMALL, "WITH ('schema.type-widening' = 'true')")
         alter(tables, "SUSPEND")
         before = tables.stored("t")
-        with pytest.raises(WidenedWhileSuspendedError):
+        with raises(conditions.WIDENED_WHILE_SUSPENDED):
             or_alter(tables, SUMS, "WITH ('schema.type-widening' = 'true')")
         assert tables.stored("t") == before
 
@@ -379,7 +372,7 @@ class Alterations:
         create(tables)
         alter(tables, "SUSPEND")
         before = tables.stored("t")
-        with pytest.raises(InvalidRunOptionsError) as error:
+        with raises(conditions.INVALID_RUN_OPTIONS) as error:
             alter(
                 tables,
                 "RESUME WITH ('spark.sql.ansi.enabled' = 'false', 'colour' = 'red', "

@@ -11,20 +11,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dbt.adapters.spark_mt.changes.compatibility import BaselineNotFollowedError
-from dbt.adapters.spark_mt.changes.state_retention import ContradictoryRetentionError
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.modes import RefreshStatus
 from dbt.adapters.spark_mt.execution.checks import difference
-from dbt.adapters.spark_mt.execution.errors import (
-    PartitionUnderBaselineError,
-    SourceRecreatedError,
-    SourceRewrittenError,
-    StartModeChangeError,
-)
 from dbt.adapters.spark_mt.execution.results import Action, RefreshResult
 from dbt.adapters.spark_mt.planning.steps import ApplyChanges
 from tests.behaviour.harness import ConflictingRunner
+from tests.support.errors import raises
 
 if TYPE_CHECKING:
     from tests.behaviour.harness import Tables
@@ -235,7 +229,7 @@ class Baselines:
     def test_from_an_instant_without_a_key_would_double_rows(self, tables):
         create(tables)
         before = tables.stored("t")
-        with pytest.raises(StartModeChangeError) as caught:
+        with raises(conditions.UNSUPPORTED_START_MODE_CHANGE) as caught:
             or_alter(tables, BIG_ROWS, "START_MODE = FROM_NOW(INTERVAL '1' DAY)")
         assert "doubled" in caught.value.parameters["problem"]
         assert tables.stored("t") == before
@@ -252,14 +246,14 @@ class Baselines:
         create(tables, DISTINCT)
         before = tables.stored("t")
         for mode in (NOW, RESUME):
-            with pytest.raises(StartModeChangeError) as caught:
+            with raises(conditions.UNSUPPORTED_START_MODE_CHANGE) as caught:
                 or_alter(tables, ALSO_DISTINCT, mode)
             assert "DISTINCT" in caught.value.parameters["problem"]
         assert tables.stored("t") == before
 
     def test_groups_without_a_key_cannot_keep_rows(self, tables):
         create(tables, SUMS)
-        with pytest.raises(StartModeChangeError) as caught:
+        with raises(conditions.UNSUPPORTED_START_MODE_CHANGE) as caught:
             or_alter(tables, WIDER_SUMS, RESUME)
         assert "PRIMARY KEY" in caught.value.parameters["problem"]
 
@@ -270,7 +264,7 @@ class Baselines:
         tables.delete("events", "id", 1)
         rows = tables.rows("t")
         for _ in range(2):
-            with pytest.raises(SourceRewrittenError):
+            with raises(conditions.SOURCE_REWRITTEN):
                 refresh(tables)
         definition = tables.stored("t").definition
         assert definition.status is RefreshStatus.SUSPENDED
@@ -293,7 +287,7 @@ class Baselines:
     def test_resume_is_refused_where_unrecorded_rows_changed(self, tables):
         create(tables)
         tables.delete("events", "id", 1)
-        with pytest.raises(StartModeChangeError) as caught:
+        with raises(conditions.UNSUPPORTED_START_MODE_CHANGE) as caught:
             or_alter(tables, BIG_ROWS, RESUME)
         assert "events" in caught.value.parameters["problem"]
         assert tables.stored("t").definition.status is RefreshStatus.ACTIVATED
@@ -317,7 +311,7 @@ class Baselines:
     def test_a_recreated_source_suspends_the_table(self, tables):
         create(tables, clauses=NOW)
         tables.source("events", EVENTS, [(7, 7, 70)])
-        with pytest.raises(SourceRecreatedError):
+        with raises(conditions.SOURCE_RECREATED):
             refresh(tables)
         assert tables.stored("t").definition.status is RefreshStatus.SUSPENDED
         assert tables.rows("t") == []
@@ -395,7 +389,7 @@ class Baselines:
         create(tables, SUMS, columns=BY_K)
         tables.append("events", [(4, 2, 40)])
         or_alter(tables, WIDER_SUMS, RESUME, BY_K)
-        with pytest.raises(BaselineNotFollowedError):
+        with raises(conditions.BASELINE_NOT_FOLLOWED):
             or_alter(tables, WIDER_SUMS, RESUME)
 
     def test_a_key_is_checked_in_kept_rows(self, tables):
@@ -412,7 +406,7 @@ class Baselines:
     def test_partitions_of_a_table_with_kept_rows_are_not_computed_alone(self, tables):
         create(tables, clauses="", columns="PARTITIONED BY (k)")
         or_alter(tables, BIG_ROWS, NOW, "PARTITIONED BY (k)")
-        with pytest.raises(PartitionUnderBaselineError):
+        with raises(conditions.PARTITION_UNDER_BASELINE):
             tables.execute("ALTER MATERIALIZED TABLE t REFRESH PARTITION (k = 1)")
 
     def test_partitions_count_from_the_baseline(self, tables):
@@ -424,7 +418,7 @@ class Baselines:
 
     def test_state_that_is_kept_contradicts_a_start(self, tables):
         create(tables, clauses=f"{NOW} STATE_RETENTION = ALL")
-        with pytest.raises(ContradictoryRetentionError):
+        with raises(conditions.CONTRADICTORY_STATE_RETENTION):
             or_alter(tables, BIG_ROWS, f"{NOW} STATE_RETENTION = ALL")
         outcome = or_alter(tables, BIG_ROWS, "STATE_RETENTION = ALL")
         assert outcome.action is Action.ALTERED

@@ -13,12 +13,12 @@ import pytest
 
 from dbt.adapters.spark_mt.changes.drift import DriftKind
 from dbt.adapters.spark_mt.definition.columns import TableName
-from dbt.adapters.spark_mt.execution.checks import difference, drift_of, health_problems, lag_of
-from dbt.adapters.spark_mt.execution.errors import (
+from dbt.adapters.spark_mt.definition.errors import (
     ConstraintViolatedError,
     TableNotFoundError,
     UnfinishedChangeError,
 )
+from dbt.adapters.spark_mt.execution.checks import difference, drift_of, health_problems, lag_of
 from dbt.adapters.spark_mt.execution.ports import Side
 from dbt.adapters.spark_mt.planning.steps import Publish
 from tests.behaviour.harness import Faulty

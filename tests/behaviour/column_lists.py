@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_mt.changes.compatibility import (
-    ColumnMismatchError,
-    DroppedColumnError,
-)
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import ColumnSpec
-from dbt.adapters.spark_mt.definition.errors import DefinitionChangeError, MaterializedTableError
-from dbt.adapters.spark_mt.execution.errors import ConstraintViolatedError
+from dbt.adapters.spark_mt.definition.errors import (
+    ConstraintViolatedError,
+    InvalidDefinitionError,
+    MaterializedTableError,
+)
 from dbt.adapters.spark_mt.execution.results import Action, RefreshResult
 from tests.behaviour.adoption import adopt
 from tests.behaviour.alterations import alter
 from tests.behaviour.suite import DAY_3, SUMS, WIDER, create, or_alter, prepare, refresh
+from tests.support.errors import raises
 
 BARE = "(key, amount)"
 TYPED = "(total BIGINT COMMENT 'sum', k BIGINT NOT NULL)"
@@ -33,7 +34,7 @@ DAYS = "SELECT k, day, amount FROM orders"
 ONLY_AMOUNT = "SELECT k, amount FROM orders"
 
 
-def conditions(error: MaterializedTableError) -> list[str]:
+def conditions_of(error: MaterializedTableError) -> list[str]:
     """The conditions of an error that may stand for several."""
     found = getattr(error, "conditions", (error.condition,))
     return [condition.removeprefix("MATERIALIZED_TABLE_") for condition in found]
@@ -115,8 +116,8 @@ class ColumnLists:
         before = tables.stored("t")
         with pytest.raises(MaterializedTableError) as error:
             or_alter(tables, WIDER, BARE)
-        assert conditions(error.value) == ["COLUMN_LIST_LENGTH"]
-        with pytest.raises(DroppedColumnError) as error:
+        assert conditions_of(error.value) == ["COLUMN_LIST_LENGTH"]
+        with raises(conditions.DROPPED_COLUMN) as error:
             or_alter(tables, SUMS, BARE)
         assert error.value.parameters["oldCount"] == "3"
         assert tables.stored("t") == before
@@ -135,7 +136,7 @@ class ColumnLists:
     def test_a_column_that_is_gone_is_refused(self, tables, clauses):
         create(tables, SUMS, clauses)
         before = tables.stored("t")
-        with pytest.raises(DroppedColumnError) as error:
+        with raises(conditions.DROPPED_COLUMN) as error:
             alter(tables, f"AS {LESS}")
         assert (error.value.parameters["oldCount"], error.value.parameters["newCount"]) == (
             "2",
@@ -145,7 +146,7 @@ class ColumnLists:
 
     def test_a_renamed_column_of_a_typed_list_is_refused(self, tables):
         create(tables, SUMS, "(k INT, total BIGINT)")
-        with pytest.raises(ColumnMismatchError) as error:
+        with raises(conditions.COLUMN_MISMATCH) as error:
             alter(tables, f"AS {RENAMED}")
         assert "at position 1" in error.value.parameters["mismatch"]
 
@@ -165,7 +166,7 @@ class ColumnLists:
         ):
             with pytest.raises(MaterializedTableError) as error:
                 change()
-            assert conditions(error.value) == ["PARTITION_COLUMN", "DROPPED_COLUMN"]
+            assert conditions_of(error.value) == ["PARTITION_COLUMN", "DROPPED_COLUMN"]
             assert len(error.value.violations) == 2
         assert tables.stored("t") == before
 
@@ -173,7 +174,7 @@ class ColumnLists:
         create(tables, SUMS, "(PRIMARY KEY (total) NOT ENFORCED)")
         with pytest.raises(MaterializedTableError) as error:
             alter(tables, f"AS {LESS}")
-        assert conditions(error.value) == ["PRIMARY_KEY_COLUMN", "DROPPED_COLUMN"]
+        assert conditions_of(error.value) == ["PRIMARY_KEY_COLUMN", "DROPPED_COLUMN"]
 
     def test_every_violation_of_a_change_is_reported(self, tables):
         create(tables, DAYS, "PARTITIONED BY (day) REFRESH_MODE = FULL")
@@ -184,7 +185,7 @@ class ColumnLists:
                 "PARTITIONED BY (k) WITH ('continuous.trigger-interval' = 'soon') "
                 "REFRESH_MODE = FULL",
             )
-        assert conditions(error.value) == [
+        assert conditions_of(error.value) == [
             "ONLY_PARTITION_COLUMNS",
             "INVALID_OPTION",
             "DROPPED_COLUMN",
@@ -195,25 +196,25 @@ class ColumnLists:
         create(tables, DAYS, "PARTITIONED BY (day) REFRESH_MODE = FULL")
         with pytest.raises(MaterializedTableError) as error:
             or_alter(tables, DAYS, "(a, b) PARTITIONED BY (a) REFRESH_MODE = FULL")
-        assert conditions(error.value) == ["COLUMN_LIST_LENGTH", "PARTITIONING_CHANGE"]
+        assert conditions_of(error.value) == ["COLUMN_LIST_LENGTH", "PARTITIONING_CHANGE"]
 
     def test_run_options_and_query_are_refused_together(self, tables):
         create(tables, SUMS)
         with pytest.raises(MaterializedTableError) as error:
             alter(tables, f"WITH ('colour' = 'red') AS {LESS}")
-        assert conditions(error.value) == ["INVALID_RUN_OPTIONS", "DROPPED_COLUMN"]
+        assert conditions_of(error.value) == ["INVALID_RUN_OPTIONS", "DROPPED_COLUMN"]
 
     def test_a_new_not_null_column_is_named_along_with_a_mismatch(self, tables):
         create(tables, SUMS, "(k INT, total BIGINT)")
-        with pytest.raises(DefinitionChangeError) as error:
+        with pytest.raises(InvalidDefinitionError) as error:
             or_alter(tables, WIDER, "(k BIGINT, total BIGINT, n BIGINT NOT NULL)")
-        assert conditions(error.value) == ["COLUMN_WIDENING", "APPENDED_NOT_NULL"]
+        assert conditions_of(error.value) == ["COLUMN_WIDENING", "APPENDED_NOT_NULL"]
 
     def test_layout_and_definition_of_a_replacement_are_refused_together(self, tables):
         create(tables, SUMS, "CLUSTER BY (k)")
         with pytest.raises(MaterializedTableError) as error:
             create(tables, SUMS, "PARTITIONED BY (nothing)", "CREATE OR REPLACE")
-        assert conditions(error.value) == ["CANNOT_PARTITION_CLUSTERED", "PARTITION_COLUMN"]
+        assert conditions_of(error.value) == ["CANNOT_PARTITION_CLUSTERED", "PARTITION_COLUMN"]
 
     # NOT NULL holds for every writer
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dbt.adapters.spark_mt.definition.definition import Missing, StoredTable
-from dbt.adapters.spark_mt.definition.modes import RefreshStatus
-from dbt.adapters.spark_mt.execution.errors import (
+from dbt.adapters.spark_mt.definition.errors import (
     AlreadyResumedError,
     AlreadySuspendedError,
     UnfinishedChangeError,
 )
+from dbt.adapters.spark_mt.definition.modes import RefreshStatus
 from dbt.adapters.spark_mt.planning.steps import (
     CommitDefinition,
     Phase,

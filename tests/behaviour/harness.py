@@ -6,10 +6,11 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.definition import StoredTable
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.execution.context import run_sequential
-from dbt.adapters.spark_mt.execution.errors import UnexpectedError
 from dbt.adapters.spark_mt.execution.operations import carried_out
 from dbt.adapters.spark_mt.statements.parser import parse_statement
 
@@ -96,8 +97,10 @@ class Tables(ABC):
         assert parsed is not None
         try:
             return carried_out(parsed, environment)
-        except UnexpectedError as error:  # tests expect the very error that they injected
-            raise (error.__cause__ or error) from None
+        except MaterializedTableError as error:
+            if error.kind is not conditions.UNEXPECTED_ERROR:
+                raise
+            raise (error.__cause__ or error) from None  # the very error that a test injected
 
     def name(self, name: str) -> TableName:
         """The full name."""

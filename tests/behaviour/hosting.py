@@ -10,14 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.modes import RefreshStatus
 from dbt.adapters.spark_mt.execution.checks import difference
-from dbt.adapters.spark_mt.execution.errors import (
-    ConstraintViolatedError,
-    NotContinuousError,
-    TableNotFoundError,
-)
 from dbt.adapters.spark_mt.hosting.policy import HostPhase
 from dbt.adapters.spark_mt.planning.steps import HOSTED
 
@@ -232,7 +228,7 @@ class Hosting:
         host = fresh_host(world)
         world.rename("t", "u")
         tables.append("events", [(5, 5, 5)])
-        assert TableNotFoundError.condition in host.reaches(HostPhase.ENDED).problem
+        assert conditions.NOT_FOUND.name in host.reaches(HostPhase.ENDED).problem
         assert host.tick() == -1
         world.host("u").fresh()
         assert_each_row_once(tables, "u")
@@ -241,7 +237,7 @@ class Hosting:
         tables = world.tables
         host = fresh_host(world)
         tables.execute("DROP MATERIALIZED TABLE t")
-        assert TableNotFoundError.condition in host.reaches(HostPhase.ENDED).problem
+        assert conditions.NOT_FOUND.name in host.reaches(HostPhase.ENDED).problem
         assert host.tick() == -1
 
     def test_a_recreated_table(self, world):
@@ -262,7 +258,7 @@ class Hosting:
         before = tables.rows("t")
         tables.append("events", [(9, 9, 5000)])
         host.reaches(HostPhase.FAILING)
-        assert ConstraintViolatedError.condition in host.progress.problem
+        assert conditions.CONSTRAINT_VIOLATED.name in host.progress.problem
         pauses = [host.tick() for _ in range(3)]
         assert pauses == [1_000, 2_000, 4_000]
         assert (host.progress.failures, tables.rows("t")) == (4, before)
@@ -361,7 +357,7 @@ class Hosting:
         host.reaches(HostPhase.FAILING)
         recorded, errors = _jobs(tables)
         assert recorded[0][0] == "FAILED"
-        assert ConstraintViolatedError.condition in errors[0]
+        assert conditions.CONSTRAINT_VIOLATED.name in errors[0]
 
     @pytest.mark.parametrize("later", [False, True])
     def test_nothing_follows_a_table_in_mode_full(self, world, later):
@@ -371,7 +367,7 @@ class Hosting:
             tables.append("events", [(4, 4, 4)])
             host.fresh()
             tables.execute("ALTER MATERIALIZED TABLE t SET REFRESH_MODE = FULL")
-        assert NotContinuousError.condition in host.reaches(HostPhase.ENDED).problem
+        assert conditions.NOT_CONTINUOUS.name in host.reaches(HostPhase.ENDED).problem
         assert host.tick() == -1
 
 

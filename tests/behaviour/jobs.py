@@ -12,20 +12,16 @@ from uuid import uuid4
 
 import pytest
 
+from dbt.adapters.spark_mt.definition import conditions
+from dbt.adapters.spark_mt.definition.errors import ConstraintViolatedError, TableNotFoundError
 from dbt.adapters.spark_mt.definition.job import SILENCE_MS, Job, JobKind, JobStatus
-from dbt.adapters.spark_mt.execution.errors import (
-    ConstraintViolatedError,
-    JobNotFoundError,
-    TableExistsError,
-    TableInitializingError,
-    TableNotFoundError,
-)
 from dbt.adapters.spark_mt.execution.jobs import with_effective_status
 from dbt.adapters.spark_mt.execution.refresh import Refreshes, RequestedRefresh
 from dbt.adapters.spark_mt.execution.results import Action
 from dbt.adapters.spark_mt.planning.steps import SCHEDULED, Fill, Publish
 from tests.behaviour.harness import ConflictingRunner, Faulty, InjectedError
 from tests.behaviour.suite import DAILY, DAY_1, KEYS, SUMS, create, or_alter, prepare, refresh
+from tests.support.errors import raises
 from tests.support.heartbeat import ManualHeartbeat
 from tests.support.memory.system_log import MemoryProcesses
 
@@ -142,7 +138,7 @@ class Jobs:
         job_id = create(tables).refresh.refresh_id
         result = tables.execute(f"DESC JOB '{job_id}'")
         assert list(result.rows) == world.jobs()
-        with pytest.raises(JobNotFoundError) as error:
+        with raises(conditions.JOB_NOT_FOUND) as error:
             tables.execute("DESC JOB 'it''s unknown {x}'")
         assert error.value.parameters["job_id"] == "it's unknown {x}"
 
@@ -211,7 +207,7 @@ class Jobs:
         def look():
             seen.extend(world.listed())
             for statement in NEEDING_A_TABLE:
-                with pytest.raises(TableInitializingError) as error:
+                with raises(conditions.INITIALIZING) as error:
                     tables.execute(statement)
                 assert error.value.parameters["owner"] == "somebody, process 1 on memory"
                 assert error.value.parameters["since"] == f"{world.now:%Y-%m-%d %H:%M:%S} UTC"
@@ -230,7 +226,7 @@ class Jobs:
 
     def test_a_second_plain_create_is_refused(self, tables, world):
         runner = world.while_filling(lambda: create(tables))
-        with pytest.raises(TableExistsError):
+        with raises(conditions.ALREADY_EXISTS):
             tables.execute(f"CREATE MATERIALIZED TABLE t AS {SUMS}", runner)
         assert sorted(world.statuses()) == ["CANCELED", "FINISHED"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dbt.adapters.spark_mt.definition.columns import Column
-from dbt.adapters.spark_mt.query.analyzer import QueryError
+from dbt.adapters.spark_mt.definition.errors import QueryError
 from tests.behaviour.harness import Metadata, Rel, Tables, sortable
 from tests.support.memory.environment import MemoryEnvironment
 from tests.support.memory.table_format import FORMAT

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import TableName
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError, RefreshSchemaError
 from dbt.adapters.spark_mt.execution.checks import difference
-from dbt.adapters.spark_mt.execution.errors import RefreshSchemaError
 from dbt.adapters.spark_mt.execution.results import Action, RefreshResult
-from dbt.adapters.spark_mt.query.analyzer import SourceColumnsError
 from tests.behaviour.harness import Rel, sortable
+from tests.support.errors import raises
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -379,7 +379,7 @@ class SourceColumns:
         self.star(tables, query, lambda r: r["star"].pick("b", "a").named("x", "a"))
         tables.execute(f"CREATE MATERIALIZED TABLE m REFRESH_MODE = FULL AS {query}")
         tables.source("star", "c INT", [(1,)])
-        with pytest.raises(SourceColumnsError) as refused:
+        with raises(conditions.SOURCE_COLUMNS_CHANGED) as refused:
             refresh(tables)
         (violation,) = refused.value.violations
         assert "`a`" in violation

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import pytest
 
-from dbt.adapters.spark_mt.execution.errors import StartModeChangeError
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.execution.results import Action
+from tests.support.errors import raises
 
 if TYPE_CHECKING:
     from dbt.adapters.spark_mt.execution.results import StatementOutcome
@@ -155,7 +156,7 @@ class StartModes:
     def test_another_query_that_would_double_rows(self, world, start):
         self._has_two_rows(world)
         world.add(3)
-        with pytest.raises(StartModeChangeError):
+        with raises(conditions.UNSUPPORTED_START_MODE_CHANGE):
             world.define(start)
         assert world.arrived() == once((1, 2))
         world.add(4)

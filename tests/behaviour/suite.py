@@ -10,26 +10,23 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dbt.adapters.spark_mt.changes.compatibility import DroppedColumnError
-from dbt.adapters.spark_mt.definition.codec import UnreadableDefinitionError, encode_definition
+from dbt.adapters.spark_mt.definition import conditions
+from dbt.adapters.spark_mt.definition.codec import encode_definition
 from dbt.adapters.spark_mt.definition.definition import InconsistentTable, Missing, UnmanagedTable
-from dbt.adapters.spark_mt.definition.errors import DefinitionChangeError, InvalidDefinitionError
-from dbt.adapters.spark_mt.definition.positions import DefinitionPosition, VersionedPosition
-from dbt.adapters.spark_mt.execution.errors import (
+from dbt.adapters.spark_mt.definition.errors import (
+    CommitConflictError,
     ConstraintViolatedError,
-    InconsistentTableError,
-    InvalidPartitionValueError,
+    InvalidDefinitionError,
     NotMaterializedError,
-    PositionsNotReadableError,
-    TableExistsError,
+    QueryError,
     TableNotFoundError,
-    UnknownPartitionKeyError,
+    UnreadableDefinitionError,
 )
-from dbt.adapters.spark_mt.execution.ports import CommitConflictError
+from dbt.adapters.spark_mt.definition.positions import DefinitionPosition, VersionedPosition
 from dbt.adapters.spark_mt.execution.results import Action, RefreshResult
 from dbt.adapters.spark_mt.planning.steps import ApplyChanges, CommitDefinition, Fill
-from dbt.adapters.spark_mt.query.analyzer import QueryError
 from tests.behaviour.harness import ConflictingRunner
+from tests.support.errors import raises
 from tests.unit.formats.texts import pack, unpack, with_more
 
 if TYPE_CHECKING:
@@ -142,7 +139,7 @@ class Behaviour:
 
     def test_a_plain_create_does_not_take_a_name_twice(self, tables):
         create(tables)
-        with pytest.raises(TableExistsError):
+        with raises(conditions.ALREADY_EXISTS):
             create(tables, WIDER)
         assert tables.rows("t") == [(1, 15), (2, 7)]
 
@@ -221,10 +218,10 @@ class Behaviour:
     def test_a_refusal_comes_before_any_change(self, tables):
         create(tables, WIDER, "COMMENT 'old'")
         before = tables.stored("t")
-        with pytest.raises(DroppedColumnError):
+        with raises(conditions.DROPPED_COLUMN):
             or_alter(tables, SUMS, "COMMENT 'new'")
         assert tables.stored("t") == before
-        with pytest.raises(DefinitionChangeError) as several:
+        with pytest.raises(InvalidDefinitionError) as several:
             or_alter(tables, SUMS, "PARTITIONED BY (k)")
         assert len(several.value.conditions) == 2
         assert tables.stored("t") == before
@@ -333,9 +330,9 @@ class Behaviour:
         assert isinstance(tables.find("t"), InconsistentTable)
         rows = tables.rows("t")
         for form in ("CREATE", "CREATE OR ALTER"):
-            with pytest.raises(InconsistentTableError):
+            with raises(conditions.CHANGED_OUTSIDE):
                 create(tables, WIDER, form=form)
-        with pytest.raises(InconsistentTableError):
+        with raises(conditions.CHANGED_OUTSIDE):
             refresh(tables)
         assert tables.rows("t") == rows
         assert create(tables, WIDER, form="CREATE OR REPLACE").action is Action.REPLACED
@@ -428,7 +425,7 @@ class Behaviour:
         create(tables, DAILY, f"PARTITIONED BY (day) {CONTINUOUS}")
         before = tables.rows("t")
         tables.source("orders", ORDERS, [(1, DAY_1, 100)])
-        with pytest.raises(PositionsNotReadableError):
+        with raises(conditions.POSITIONS_NOT_READABLE):
             refresh(tables, f"PARTITION (day = '{DAY_1}')")
         assert tables.rows("t") == before
 
@@ -441,13 +438,13 @@ class Behaviour:
     def test_partitions_are_checked_before_anything_is_written(self, tables):
         create(tables, DAILY, "PARTITIONED BY (day)")
         before = tables.stored("t")
-        with pytest.raises(UnknownPartitionKeyError):
+        with raises(conditions.UNKNOWN_PARTITION_KEY):
             refresh(tables, "PARTITION (total = 1)")
         assert tables.stored("t") == before
 
     def test_a_partition_value_must_fit_its_column(self, tables):
         create(tables, SUMS, "PARTITIONED BY (k)")
-        with pytest.raises(InvalidPartitionValueError):
+        with raises(conditions.INVALID_PARTITION_VALUE):
             refresh(tables, "PARTITION (k = 'one')")
 
     def test_a_violated_constraint_creates_nothing(self, tables):
@@ -518,7 +515,7 @@ class Behaviour:
 
     def test_two_creators_make_one_table(self, tables):
         late = ConflictingRunner(tables.environment.runner, Fill, lambda: create(tables, WIDER))
-        with pytest.raises(TableExistsError):
+        with raises(conditions.ALREADY_EXISTS):
             tables.execute(f"CREATE MATERIALIZED TABLE t AS {SUMS}", late)
         assert tables.rows("t") == [(1, 15, 2), (2, 7, 1)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from dbt.adapters.spark_mt.execution.errors import AlreadyResumedError, AlreadySuspendedError
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.strategies.strategy import DIFFERENTIAL
 from tests.behaviour.faults import CASES
 from tests.behaviour.suite import DAY_1, DAY_2, DAY_3, SUMS, WIDER
@@ -15,7 +15,7 @@ _SOURCE = (
     f"INSERT INTO orders VALUES (1, '{DAY_1}', 10), (1, '{DAY_2}', 5), (2, '{DAY_2}', 7)",
 )
 _MOVE = f"INSERT INTO orders VALUES (1, '{DAY_1}', 1), (1, '{DAY_3}', 1)"
-_DONE = frozenset({AlreadySuspendedError.condition, AlreadyResumedError.condition})
+_DONE = frozenset({conditions.ALREADY_SUSPENDED.name, conditions.ALREADY_RESUMED.name})
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dbt.adapters.spark_mt.api import MaterializedTables
-from dbt.adapters.spark_mt.execution.ports import CommitConflictError
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.execution.results import RefreshResult
 from tests.faults.checks import (
     assert_history,
@@ -29,7 +29,7 @@ _POSSIBLE = {
     "",
     RefreshResult.REFRESHED.value,
     RefreshResult.UP_TO_DATE.value,
-    CommitConflictError.condition,
+    conditions.CONCURRENT_CHANGE.name,
 }
 
 

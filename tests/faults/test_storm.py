@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dbt.adapters.spark_mt.api import MaterializedTables
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.execution.errors import (
+from dbt.adapters.spark_mt.definition import conditions
+from dbt.adapters.spark_mt.definition.errors import (
     AlreadyResumedError,
     AlreadySuspendedError,
-    RefreshFailedError,
-    TableInitializingError,
+    CommitConflictError,
+    MaterializedTableError,
     UnfinishedChangeError,
 )
-from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from tests.behaviour.suite import SUMS, WIDER
 from tests.faults.checks import (
     NOT_FOUND,
@@ -46,7 +45,7 @@ EXPECTED = frozenset(
         UnfinishedChangeError,
     )
 )
-_GONE = frozenset({NOT_FOUND, TableInitializingError.condition, RefreshFailedError.condition})
+_GONE = frozenset({NOT_FOUND, conditions.INITIALIZING.name, conditions.REFRESH_FAILED.name})
 CHANGES = (
     "ALTER MATERIALIZED TABLE t REFRESH",
     f"CREATE OR REPLACE MATERIALIZED TABLE t COMMENT 'replaced' AS {SUMS}",

@@ -15,8 +15,8 @@ from traceback import format_exc
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.api import MaterializedTables
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.spark.launch.session import quiet_python_loggers
 from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_error
 from tests.faults.boundaries import Boundary, watched
@@ -143,7 +143,7 @@ def _outcome(tables: MaterializedTables, statement: str) -> str:
         return error.condition
     except Exception as error:
         if is_spark_error(error) and failure_of(error).is_conflict:  # of two changes of a source
-            return CommitConflictError.condition
+            return conditions.CONCURRENT_CHANGE.name
         raise
     outcome = result.outcome
     assert outcome is not None

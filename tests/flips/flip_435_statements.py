@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode, RefreshMode, RefreshStatus
-from dbt.adapters.spark_mt.execution.alter import Alterations
-from dbt.adapters.spark_mt.execution.errors import (
+from dbt.adapters.spark_mt.definition import conditions
+from dbt.adapters.spark_mt.definition.errors import (
     AlreadyResumedError,
     AlreadySuspendedError,
     ConstraintViolatedError,
-    JobNotFoundError,
     TableNotFoundError,
-    UnknownPartitionKeyError,
 )
+from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode, RefreshMode, RefreshStatus
+from dbt.adapters.spark_mt.execution.alter import Alterations
 from dbt.adapters.spark_mt.execution.results import Action
 from dbt.adapters.spark_mt.planning.steps import Fill
-from dbt.adapters.spark_mt.resolution.options import NotAPartitionColumnError, NotATextColumnError
 from dbt.adapters.spark_mt.statements.parser import parse_statement
-from dbt.adapters.spark_mt.statements.values import (
-    FreshnessSyntaxError,
-    FreshnessUnitSyntaxError,
-)
 from tests.behaviour.harness import ConflictingRunner
 from tests.flips.journeys import journey
 from tests.flips.shop_435 import (
@@ -36,6 +30,7 @@ from tests.flips.shop_435 import (
     shop,
     wide,
 )
+from tests.support.errors import raises
 
 
 class Flip435Statements:
@@ -113,7 +108,7 @@ class Flip435Statements:
     )
     def test_freshness_is_a_positive_number(self, world, value):
         shop(world)
-        with pytest.raises(FreshnessSyntaxError) as error:
+        with raises(conditions.INVALID_FRESHNESS_IN_STATEMENT) as error:
             world.run(PLAIN.format(clauses=f"FRESHNESS = INTERVAL {value}"))
         number = value.split("'")[1]
         shown = "The freshness interval currently only supports positive integer type values."
@@ -125,7 +120,7 @@ class Flip435Statements:
         "WEEK is a unit too",
     )
     def test_freshness_has_few_units(self, world):
-        with pytest.raises(FreshnessUnitSyntaxError) as error:
+        with raises(conditions.INVALID_FRESHNESS_UNIT_IN_STATEMENT) as error:
             world.run(PLAIN.format(clauses="FRESHNESS = INTERVAL '1' MONTH"))
         shown = "Materialized table freshness only supports SECOND, MINUTE, HOUR, DAY"
         assert shown in str(error.value)
@@ -200,7 +195,7 @@ class Flip435Statements:
     )
     def test_refreshes_known_partitions_only(self, world):
         wide(world)
-        with pytest.raises(UnknownPartitionKeyError) as error:
+        with raises(conditions.UNKNOWN_PARTITION_KEY) as error:
             world.run("ALTER MATERIALIZED TABLE dwd_orders REFRESH PARTITION (user_id = 7)")
         shown = "The partition spec contains unknown partition keys: user_id."
         assert shown in str(error.value)
@@ -260,7 +255,7 @@ class Flip435Statements:
         (shown,) = world.rows(f"DESC JOB '{job}'")
         assert (shown[0], shown[1].rpartition(".")[2], shown[3]) == (job, "t", "FINISHED")
         assert shown in world.rows("SHOW JOBS")
-        with pytest.raises(JobNotFoundError):
+        with raises(conditions.JOB_NOT_FOUND):
             world.rows("DESC JOB 'b8a1'")
 
     @journey(
@@ -283,8 +278,16 @@ class Flip435Statements:
     @pytest.mark.parametrize(
         ("option", "partitioned", "error"),
         [
-            ("partition.fields.user_id.date-formatter", "ds", NotAPartitionColumnError),
-            ("partition.fields.user_id.date-formatter", "user_id", NotATextColumnError),
+            (
+                "partition.fields.user_id.date-formatter",
+                "ds",
+                conditions.OPTION_NOT_A_PARTITION_COLUMN,
+            ),
+            (
+                "partition.fields.user_id.date-formatter",
+                "user_id",
+                conditions.OPTION_NOT_A_TEXT_COLUMN,
+            ),
         ],
     )
     @journey(
@@ -295,7 +298,7 @@ class Flip435Statements:
         shop(world)
         query = "SELECT ds, id, user_id FROM orders"
         world.learn(query, "ds STRING; id INT; user_id INT")
-        with pytest.raises(error):
+        with raises(error):
             world.run(
                 f"CREATE MATERIALIZED TABLE t PARTITIONED BY ({partitioned}) "
                 f"WITH ('{option}' = 'yyyy') AS {query}"

@@ -4,18 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_mt.changes.alterations import AddWithoutKeyError
+from dbt.adapters.spark_mt.definition import conditions
+from dbt.adapters.spark_mt.definition.errors import ConstraintViolatedError, TemporaryObjectError
 from dbt.adapters.spark_mt.definition.modes import RefreshStatus
-from dbt.adapters.spark_mt.execution.errors import (
-    ConstraintViolatedError,
-)
 from dbt.adapters.spark_mt.execution.results import Action, RefreshResult
-from dbt.adapters.spark_mt.query.analyzer import TemporaryObjectError
-from dbt.adapters.spark_mt.resolution.options import InvalidRunOptionsError
-from dbt.adapters.spark_mt.resolution.validation import PartitionColumnError
-from dbt.adapters.spark_mt.statements.errors import (
-    MissingCommaError,
-)
 from dbt.adapters.spark_mt.statements.parser import parse_statement
 from tests.flips.journeys import journey
 from tests.flips.shop_435 import (
@@ -37,6 +29,7 @@ from tests.flips.shop_435 import (
     shop,
     wide,
 )
+from tests.support.errors import raises
 
 
 class Flip435Story:
@@ -50,7 +43,7 @@ class Flip435Story:
     )
     def test_creates_the_wide_table(self, world):
         shop(world)
-        with pytest.raises(MissingCommaError) as error:
+        with raises(conditions.MISSING_COMMA) as error:
             world.run(DWD_ORDERS.format(comma=""))
         assert error.value.parameters["suggestion"] == "o.ds, o.id"
         assert not world.exists("dwd_orders")
@@ -76,7 +69,7 @@ class Flip435Story:
             "ALTER MATERIALIZED TABLE dwd_orders RESUME\n-- Set table option via WITH clause\n"
             "WITH(\n  '{option}' = '10'\n);"
         )
-        with pytest.raises(InvalidRunOptionsError) as error:
+        with raises(conditions.INVALID_RUN_OPTIONS) as error:
             world.run(resume.format(option="sink.parallesim"))
         assert "sink.parallesim" in error.value.violations[0]
         assert world.stored("dwd_orders").definition.status is RefreshStatus.SUSPENDED
@@ -152,7 +145,7 @@ class Flip435Story:
     )
     def test_cascades(self, world):
         wide(world)
-        with pytest.raises(MissingCommaError):
+        with raises(conditions.MISSING_COMMA):
             world.run(DWS_DEALS.format(comma=""))
         outcome = world.run(DWS_DEALS.format(comma=","), DEALS)
         assert (outcome.action, outcome.refresh_mode) == (Action.CREATED, "FULL")
@@ -208,7 +201,7 @@ class Flip435Story:
         ddl = "ds STRING; id INT; order_number INT; user_id INT"
         rows = [(f"2024-03-0{day}", day, day, day) for day in (1, 2)]
         world.source("source", ddl, rows)
-        with pytest.raises(PartitionColumnError) as error:
+        with raises(conditions.PARTITION_COLUMN) as error:
             world.run(DT_SINK.format(unit="DAY", comma=""), "id STRING; order_number INT")
         assert "A comma may be missing in the query: ds, id." in str(error.value)
         world.run(DT_SINK.format(unit="DAY", comma=","), ddl)
@@ -248,7 +241,7 @@ class Flip435Story:
     def test_adds_a_query(self, world):
         wide(world)
         world.run(DWS_DEALS.format(comma=","), DEALS)
-        with pytest.raises(MissingCommaError):
+        with raises(conditions.MISSING_COMMA):
             world.run(ADD_DEALS.format(comma=""))
         added = "dedup_order_cnt BIGINT; tatol_goods_cnt BIGINT"
         world.learn(MORE_DEALS.format(comma=","), f"ds STRING; order_id INT; {added}")
@@ -268,5 +261,5 @@ class Flip435Story:
         plain(world)
         query = "SELECT id, product_id FROM orders"
         world.learn(query, "id INT; product_id INT")
-        with pytest.raises(AddWithoutKeyError):
+        with raises(conditions.ADD_WITHOUT_KEY):
             world.run(f"ALTER MATERIALIZED TABLE t ADD {query}")

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_mt.changes.compatibility import ColumnMismatchError, DroppedColumnError
-from dbt.adapters.spark_mt.execution.errors import ConstraintViolatedError
+from dbt.adapters.spark_mt.definition import conditions
+from dbt.adapters.spark_mt.definition.errors import ConstraintViolatedError
 from dbt.adapters.spark_mt.execution.results import Action, RefreshResult
-from dbt.adapters.spark_mt.resolution.options import InvalidOptionError
-from dbt.adapters.spark_mt.statements.errors import (
-    MissingEqualsError,
-    TableHintError,
-    UnsupportedAlterError,
-)
 from dbt.adapters.spark_mt.statements.parser import parse_statement
 from tests.flips.journeys import journey
+from tests.support.errors import raises
 
 SOURCE = "col1 INT; col2 STRING; col3 INT"
 TWO, THREE = "col1 INT; col2 STRING", SOURCE
@@ -60,7 +55,7 @@ class Flip492:
         "the clause, and corrected",
     )
     def test_creates(self, world):
-        with pytest.raises(MissingEqualsError) as error:
+        with raises(conditions.MISSING_EQUALS) as error:
             world.run(CREATE.format(equals="", constraint="", mode=""))
         assert error.value.parameters["suggestion"] == "FRESHNESS = INTERVAL '1' MINUTE"
         assert created(world).action is Action.CREATED
@@ -73,10 +68,10 @@ class Flip492:
     )
     def test_hints_are_start_modes(self, world):
         created(world)
-        with pytest.raises(TableHintError) as error:
+        with raises(conditions.TABLE_HINT) as error:
             world.run(alter(hint=SINCE))
         assert error.value.parameters["twin"] == "START_MODE = FROM_TIMESTAMP(TIMESTAMP '…')"
-        with pytest.raises(TableHintError) as error:
+        with raises(conditions.TABLE_HINT) as error:
             world.run(alter(hint=LATEST))
         assert error.value.parameters["twin"] == "START_MODE = FROM_NOW"
         assert [c.name for c in world.resolved(T).columns] == ["col1", "col2"]
@@ -124,7 +119,7 @@ class Flip492:
     )
     def test_replaces_the_table(self, world):
         created(world)
-        with pytest.raises(TableHintError):
+        with raises(conditions.TABLE_HINT):
             world.run(REPLACE.format(hint=LATEST))
         version = world.stored(T).version
         outcome = world.run(REPLACE.format(hint=""), THREE)
@@ -156,11 +151,11 @@ class Flip492:
     @pytest.mark.parametrize(
         ("columns", "ddl", "error"),
         [
-            ("col1", "col1 INT", DroppedColumnError),
-            ("col2, col1", "col2 STRING; col1 INT", ColumnMismatchError),
-            ("col1, col2 AS text", "col1 INT; text STRING", ColumnMismatchError),
-            ("col1, col3 AS col2", "col1 INT; col2 INT", ColumnMismatchError),
-            ("col3, col1, col2", "col3 INT; col1 INT; col2 STRING", ColumnMismatchError),
+            ("col1", "col1 INT", conditions.DROPPED_COLUMN),
+            ("col2, col1", "col2 STRING; col1 INT", conditions.COLUMN_MISMATCH),
+            ("col1, col2 AS text", "col1 INT; text STRING", conditions.COLUMN_MISMATCH),
+            ("col1, col3 AS col2", "col1 INT; col2 INT", conditions.COLUMN_MISMATCH),
+            ("col3, col1, col2", "col3 INT; col1 INT; col2 STRING", conditions.COLUMN_MISMATCH),
         ],
         ids=["deleted", "rearranged", "renamed", "retyped", "added in front"],
     )
@@ -173,7 +168,7 @@ class Flip492:
         created(world)
         before = world.stored(T)
         world.learn(f"SELECT {columns}\nFROM paimon_source_table", ddl)
-        with pytest.raises(error):
+        with raises(error):
             world.run(alter(columns))
         assert world.stored(T) == before
 
@@ -231,7 +226,7 @@ class Flip492:
         world.source("paimon_source_table", SOURCE, [(1, "2024-12-18", 10)])
         hint = "PARTITIONED BY (col2) WITH ('partition.fields.col2.date-formatter' = 'yyyy-QQ')"
         query = "SELECT col1, col2 FROM paimon_source_table"
-        with pytest.raises(InvalidOptionError):
+        with raises(conditions.INVALID_OPTION):
             world.run(f"CREATE MATERIALIZED TABLE {T} {hint} AS {query}", TWO)
         assert not world.exists(T)
 
@@ -258,6 +253,6 @@ class Flip492:
         "refused, as in the FLIP; the error lists the forms of ALTER",
     )
     def test_swaps_nothing(self, world):
-        with pytest.raises(UnsupportedAlterError) as error:
+        with raises(conditions.UNSUPPORTED_ALTER) as error:
             world.run(f"ALTER MATERIALIZED TABLE c.d.{T} SWAP WITH c.d.other")
         assert error.value.parameters["form"] == "SWAP WITH"

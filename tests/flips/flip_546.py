@@ -6,16 +6,12 @@ from decimal import Decimal
 
 import pytest
 
-from dbt.adapters.spark_mt.changes.compatibility import (
-    ColumnMismatchError,
-    DroppedColumnError,
-    PartitioningChangeError,
-)
-from dbt.adapters.spark_mt.execution.errors import TableExistsError
+from dbt.adapters.spark_mt.definition import conditions
+from dbt.adapters.spark_mt.definition.errors import StatementSyntaxError
 from dbt.adapters.spark_mt.execution.results import Action
-from dbt.adapters.spark_mt.statements.errors import StatementSyntaxError
 from dbt.adapters.spark_mt.statements.parser import parse_statement
 from tests.flips.journeys import journey
+from tests.support.errors import raises
 
 ORDERS = "user_id INT; product_id INT; price DECIMAL(10,2); description STRING"
 FIRST = "user_id INT; product_id INT; price DECIMAL(10,2)"
@@ -110,7 +106,7 @@ class Flip546:
     def test_drops_no_column(self, world):
         evolved(world)
         before = world.stored(T)
-        with pytest.raises(DroppedColumnError) as error:
+        with raises(conditions.DROPPED_COLUMN) as error:
             world.run(sql(f"{THREE}\n-- description column removed", 500), FIRST)
         assert world.stored(T) == before
         assert (
@@ -132,7 +128,7 @@ class Flip546:
             "product_id, -- Swapped position with price\ndescription"
         )
         ddl = "user_id INT; price DECIMAL(10,2); product_id INT; description STRING"
-        with pytest.raises(ColumnMismatchError) as error:
+        with raises(conditions.COLUMN_MISMATCH) as error:
             world.run(sql(moved, 500), ddl)
         assert (
             "When modifying the query of a materialized table, currently only support appending "
@@ -154,7 +150,7 @@ class Flip546:
             "-- Changed type from DECIMAL to INT\ndescription"
         )
         ddl = "user_id INT; product_id INT; price INT; description STRING"
-        with pytest.raises(ColumnMismatchError) as error:
+        with raises(conditions.COLUMN_MISMATCH) as error:
             world.run(sql(columns, 500), ddl)
         assert (
             "Column mismatch at position 2: Original column is [`price` DECIMAL(10,2)], but new "
@@ -201,7 +197,7 @@ class Flip546:
     )
     def test_keeps_partition_columns(self, world):
         deployed(world)
-        with pytest.raises(PartitioningChangeError):
+        with raises(conditions.PARTITIONING_CHANGE):
             world.run(sql().replace("FRESHNESS", "PARTITIONED BY (user_id) FRESHNESS"))
 
     @journey(
@@ -231,7 +227,7 @@ class Flip546:
     def test_plain_create_changes_nothing(self, world):
         deployed(world)
         create = sql().replace("CREATE OR ALTER", "CREATE")
-        with pytest.raises(TableExistsError):
+        with raises(conditions.ALREADY_EXISTS):
             world.run(create)
         tolerant = create.replace("TABLE high", "TABLE IF NOT EXISTS high").replace("5", "9")
         assert world.run(tolerant).action is Action.UNCHANGED

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from dbt.adapters.spark_mt.definition.errors import UnknownEnricherError
 from dbt.adapters.spark_mt.definition.modes import RefreshMode
 from dbt.adapters.spark_mt.execution.results import Action
-from dbt.adapters.spark_mt.resolution.enrichers import UnknownEnricherError
 from tests.flips.journeys import journey
 
 ORDERS = "user_id INT; product_id INT; price INT; description STRING"

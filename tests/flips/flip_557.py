@@ -6,12 +6,11 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from dbt.adapters.spark_mt.changes.state_retention import ContradictoryRetentionError
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.modes import StartModeType, StateRetentionType
-from dbt.adapters.spark_mt.execution.errors import StartModeChangeError
 from dbt.adapters.spark_mt.execution.results import Action
-from dbt.adapters.spark_mt.resolution.start_instants import FutureStartError
 from tests.flips.journeys import journey
+from tests.support.errors import raises
 
 ORDERS = "user_id INT; amount INT; note STRING"
 PAIR = "user_id INT; amount INT"
@@ -134,7 +133,7 @@ class Flip557:
     )
     def test_nothing_starts_in_the_future(self, world):
         orders(world)
-        with pytest.raises(FutureStartError):
+        with raises(conditions.START_IN_THE_FUTURE):
             deploy(world, "START_MODE = FROM_TIMESTAMP(TIMESTAMP '2030-01-01 00:00:00')")
         assert not world.exists(T)
 
@@ -219,7 +218,7 @@ class Flip557:
         change += f" SET STATE_RETENTION = NONE AS {corrected}"
         world.run(f"ALTER MATERIALIZED TABLE keyed {change}")
         assert world.tables.rows("keyed") == [(1, 100), (2, 2000), (3, 6000)]
-        with pytest.raises(StartModeChangeError) as error:
+        with raises(conditions.UNSUPPORTED_START_MODE_CHANGE) as error:
             world.run(f"ALTER MATERIALIZED TABLE plain {change}")
         assert error.value.parameters["table"].endswith("plain")
         assert world.tables.rows("plain") == [(1, 100), (2, 2000), (3, 3000)]
@@ -263,7 +262,7 @@ class Flip557:
     def test_refuses_contradictions(self, world, retention):
         orders(world)
         deploy(world)
-        with pytest.raises(ContradictoryRetentionError):
+        with raises(conditions.CONTRADICTORY_STATE_RETENTION):
             alter(world, f"SET START_MODE = FROM_BEGINNING SET STATE_RETENTION = {retention}")
         alter(world, f"SET STATE_RETENTION = {retention}")
         mode = world.resolved(T).start_mode.mode

@@ -10,7 +10,7 @@ from dbt.adapters.spark_mt.statements.nodes import (
 )
 
 if TYPE_CHECKING:
-    from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+    from dbt.adapters.spark_mt.definition.errors import Condition, StatementSyntaxError
 
 CREATE = "CREATE MATERIALIZED TABLE cat.db.t {0} AS SELECT a, b FROM s"
 ALTER = "ALTER MATERIALIZED TABLE cat.db.t {0}"
@@ -32,7 +32,7 @@ class Text:
     sql: str
     node: type | None = None
     facts: dict[str, object] = field(default_factory=dict)
-    error: type[MaterializedTableError] | None = None
+    error: Condition[StatementSyntaxError] | None = None
     differs: str = ""
 
 

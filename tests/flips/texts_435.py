@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.freshness import Freshness, TimeUnit
 from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
-from dbt.adapters.spark_mt.statements.errors import (
-    ClauseOutOfOrderError,
-    EnforcedKeyError,
-    MissingCommaError,
-    StatementSyntaxError,
-    TemporaryTableError,
-    UnsupportedAlterError,
-)
 from dbt.adapters.spark_mt.statements.nodes import (
     AddQuery,
     DescribeJob,
@@ -47,7 +40,7 @@ TEXTS_435: tuple[Text, ...] = (
         "SQL Statements, Create",
         "options without quotes around keys and values, as the grammar's `(key1=val1)` suggests",
         CREATE.format("WITH (key1 = val1)"),
-        error=StatementSyntaxError,
+        error=conditions.SYNTAX_ERROR,
         differs="keys and values are texts in quotes, as in every example",
     ),
     Text(
@@ -55,28 +48,28 @@ TEXTS_435: tuple[Text, ...] = (
         "SQL Statements, Create",
         "a grammar line typed as it is",
         "CREATE MATERIALIZED TABLE [catalog_name.][db_name.]table_name AS <query>",
-        error=StatementSyntaxError,
+        error=conditions.SYNTAX_ERROR,
     ),
     Text(
         435,
         "SQL Statements, Create",
         "a key without NOT ENFORCED",
         CREATE.format("(PRIMARY KEY (a))"),
-        error=EnforcedKeyError,
+        error=conditions.ENFORCED_KEY,
     ),
     Text(
         435,
         "SQL Statements, Create",
         "`CREATE TEMPORARY MATERIALIZED TABLE`",
         "CREATE TEMPORARY MATERIALIZED TABLE t AS SELECT 1",
-        error=TemporaryTableError,
+        error=conditions.TEMPORARY,
     ),
     Text(
         435,
         "FRESHNESS Clause",
         "FRESHNESS after REFRESH_MODE",
         CREATE.format("REFRESH_MODE = FULL FRESHNESS = INTERVAL '1' DAY"),
-        error=ClauseOutOfOrderError,
+        error=conditions.CLAUSE_OUT_OF_ORDER,
         facts={"before": "REFRESH_MODE"},
     ),
     altered(435, "ALTER, Suspend", "SUSPEND", Suspend, **{"name.catalog": "cat"}),
@@ -128,7 +121,7 @@ TEXTS_435: tuple[Text, ...] = (
             "ALTER",
             f"`ALTER … {form}`: refused, and the error lists the forms that exist",
             ALTER.format(form),
-            error=UnsupportedAlterError,
+            error=conditions.UNSUPPORTED_ALTER,
             differs=differs,
         )
         for form, differs in (
@@ -166,7 +159,7 @@ TEXTS_435: tuple[Text, ...] = (
         "Future Improvements, Modify Select Statement Limitation",
         "the comma that the added query lacks",
         ALTER.format("ADD SELECT o.ds\n  o.id, count(*) n FROM s AS o"),
-        error=MissingCommaError,
+        error=conditions.MISSING_COMMA,
         facts={"suggestion": "o.ds, o.id", "line": "2"},
     ),
 )

@@ -2,20 +2,9 @@
 
 from __future__ import annotations
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.freshness import Freshness, TimeUnit
-from dbt.adapters.spark_mt.definition.modes import (
-    InvalidStartModeError,
-    InvalidStateRetentionError,
-    LogicalRefreshMode,
-)
-from dbt.adapters.spark_mt.statements.errors import (
-    ClauseOutOfOrderError,
-    DistributedTableError,
-    MissingEqualsError,
-    TableHintError,
-    UnknownValueError,
-    UnsupportedAlterError,
-)
+from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
 from dbt.adapters.spark_mt.statements.nodes import (
     AlterQuery,
     CreateForm,
@@ -37,7 +26,7 @@ TEXTS_LATER: tuple[Text, ...] = (
         "User Story",
         "`FRESHNESS INTERVAL '1' MINUTE`: place and fix are named",
         CREATE.format("\nFRESHNESS INTERVAL '1' MINUTE\n"),
-        error=MissingEqualsError,
+        error=conditions.MISSING_EQUALS,
         facts={"suggestion": "FRESHNESS = INTERVAL '1' MINUTE", "line": "2", "column": "11"},
     ),
     Text(
@@ -54,7 +43,7 @@ TEXTS_LATER: tuple[Text, ...] = (
             section,
             f"`/*+ OPTIONS({hint}) */`",
             ALTER.format(f"AS SELECT a FROM s /*+ OPTIONS({hint}) */;"),
-            error=TableHintError,
+            error=conditions.TABLE_HINT,
             facts={"twin": twin},
             differs="Spark has no hints after a table: the error names the start mode",
         )
@@ -89,7 +78,7 @@ TEXTS_LATER: tuple[Text, ...] = (
         "Rejected Alternatives, 3",
         "`SWAP WITH`",
         ALTER.format("\nSWAP WITH cat.db.u"),
-        error=UnsupportedAlterError,
+        error=conditions.UNSUPPORTED_ALTER,
         facts={"form": "SWAP WITH"},
     ),
     Text(
@@ -111,7 +100,7 @@ TEXTS_LATER: tuple[Text, ...] = (
         "3.1",
         "`DISTRIBUTED BY HASH (a) INTO 4 BUCKETS`",
         CREATE.format("DISTRIBUTED BY HASH (a) INTO 4 BUCKETS"),
-        error=DistributedTableError,
+        error=conditions.DISTRIBUTED,
         differs="Delta has no buckets: the error names CLUSTER BY",
     ),
     Text(
@@ -119,7 +108,7 @@ TEXTS_LATER: tuple[Text, ...] = (
         "3.1",
         "`DISTRIBUTED INTO 4 BUCKETS`",
         CREATE.format("DISTRIBUTED INTO 4 BUCKETS"),
-        error=DistributedTableError,
+        error=conditions.DISTRIBUTED,
         differs="Delta has no buckets: the error names CLUSTER BY",
     ),
     created(551, "3.1.1", "", freshness=None, refresh_mode=None),
@@ -177,7 +166,7 @@ TEXTS_LATER: tuple[Text, ...] = (
         "2.2",
         "STATE_RETENTION before START_MODE",
         CREATE.format("STATE_RETENTION = NONE START_MODE = FROM_NOW"),
-        error=ClauseOutOfOrderError,
+        error=conditions.CLAUSE_OUT_OF_ORDER,
         facts={"before": "STATE_RETENTION"},
     ),
     Text(
@@ -185,35 +174,35 @@ TEXTS_LATER: tuple[Text, ...] = (
         "2.3",
         "`FROM_TIMESTAMP` without a timestamp",
         CREATE.format("START_MODE = FROM_TIMESTAMP"),
-        error=InvalidStartModeError,
+        error=conditions.INVALID_START_MODE,
     ),
     Text(
         557,
         "2.3",
         "`FROM_BEGINNING(INTERVAL '7' DAY)`",
         CREATE.format("START_MODE = FROM_BEGINNING(INTERVAL '7' DAY)"),
-        error=InvalidStartModeError,
+        error=conditions.INVALID_START_MODE,
     ),
     Text(
         557,
         "2.3",
         "an interval of nothing",
         CREATE.format("START_MODE = FROM_NOW(INTERVAL '0' DAY)"),
-        error=InvalidStartModeError,
+        error=conditions.INVALID_START_MODE,
     ),
     Text(
         557,
         "2.4",
         "operators after another keyword than PTF_ONLY",
         CREATE.format("STATE_RETENTION = ALL('join')"),
-        error=InvalidStateRetentionError,
+        error=conditions.INVALID_STATE_RETENTION,
     ),
     Text(
         557,
         "6",
         "`REPROCESS`, the rejected form",
         CREATE.format("START_MODE = REPROCESS"),
-        error=UnknownValueError,
+        error=conditions.UNKNOWN_VALUE,
     ),
     Text(
         557,

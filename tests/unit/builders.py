@@ -11,7 +11,7 @@ from dbt.adapters.spark_mt.definition.definition import (
     ResolvedDefinition,
     StoredDefinition,
 )
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition.errors import Condition, Group, MaterializedTableError
 from dbt.adapters.spark_mt.execution.table_history import Commit
 from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery, Source, SourceKind
 from dbt.adapters.spark_mt.resolution.resolver import Resolution, Resolver
@@ -25,11 +25,13 @@ TABLE = TableName("high_value_orders", SCHEMA, CATALOG)
 ORDERS = TableName("orders", SCHEMA, CATALOG)
 
 
-class UnknownQueryError(MaterializedTableError):
-    """A test asks for a query that it did not describe."""
-
-    condition = "TEST_UNKNOWN_QUERY"
-    text = "{query}"
+UNKNOWN_QUERY = Condition(
+    MaterializedTableError,
+    Group.DEFINITION,
+    "TEST_UNKNOWN_QUERY",
+    "A test asks for a query that it did not describe.",
+    text="{query}",
+)
 
 
 def columns(ddl: str) -> tuple[Column, ...]:
@@ -79,7 +81,7 @@ class Engine:
 
     def analyze(self, query: str, recorded: tuple = ()) -> AnalyzedQuery:  # noqa: ARG002 - a port
         if query not in self.queries:
-            raise UnknownQueryError(query=query)
+            raise UNKNOWN_QUERY(query=query)
         return self.queries[query]
 
     def columns(self, query: str) -> tuple[Column, ...]:
@@ -133,7 +135,7 @@ def stored(definition: ResolvedDefinition, name: TableName = TABLE) -> StoredDef
     return StoredDefinition(table_id="id-1", name=name, generation=1, resolved=definition)
 
 
-def conditions(error: MaterializedTableError) -> list[str]:
+def conditions_of(error: MaterializedTableError) -> list[str]:
     """The conditions of an error that may stand for several."""
     return list(getattr(error, "conditions", (error.condition,)))
 

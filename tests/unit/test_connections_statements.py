@@ -16,7 +16,7 @@ from dbt.adapters.spark_mt import connections
 from dbt.adapters.spark_mt.adapter.config import ModelSettings
 from dbt.adapters.spark_mt.adapter.materialization import decide
 from dbt.adapters.spark_mt.connections import SparkMTConnectionManager
-from dbt.adapters.spark_mt.execution.errors import TableExistsError
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.execution.operations import TableOperations
 from dbt.adapters.spark_mt.execution.results import (
     Action,
@@ -149,7 +149,7 @@ def test_a_syntax_error_names_the_line_of_the_statement_and_not_of_the_comment(w
 
 
 def test_an_error_of_a_statement_is_one_of_dbt(world, tables):
-    tables.error = TableExistsError(table="t")
+    tables.error = conditions.ALREADY_EXISTS(table="t")
     with pytest.raises(DbtDatabaseError, match="MATERIALIZED_TABLE_ALREADY_EXISTS"):
         world.manager.materialize(ParsedStatement.of(TEXT))
     assert [type(event) for event in world.events if not isinstance(event, str)] == [

@@ -13,9 +13,19 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.changes.drift import Drift, DriftKind
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import Column, TableName
 from dbt.adapters.spark_mt.definition.definition import InconsistentTable, StoredTable
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition.errors import (
+    HostingOverConnectError,
+    MaterializedTableError,
+    NotFreshError,
+    NotHostedError,
+    NotPlannableError,
+    QueryError,
+    TemporaryObjectError,
+    WaitTimeoutError,
+)
 from dbt.adapters.spark_mt.definition.freshness import FreshnessStatus, LagStage, SourceActivity
 from dbt.adapters.spark_mt.definition.modes import Wait
 from dbt.adapters.spark_mt.definition.positions import (
@@ -29,13 +39,6 @@ from dbt.adapters.spark_mt.definition.watermark import Watermark
 from dbt.adapters.spark_mt.execution import checks
 from dbt.adapters.spark_mt.execution.alter import Adoptions, Alterations, Derivation
 from dbt.adapters.spark_mt.execution.checks import Difference, Lag
-from dbt.adapters.spark_mt.execution.errors import (
-    HostingOverConnectError,
-    NotFreshError,
-    NotHostedError,
-    NotPlannableError,
-    WaitTimeoutError,
-)
 from dbt.adapters.spark_mt.execution.executor import existing_table
 from dbt.adapters.spark_mt.execution.leases import LeaseCache
 from dbt.adapters.spark_mt.execution.operations import TableOperations, netted
@@ -60,7 +63,6 @@ from dbt.adapters.spark_mt.hosting.hosted_table import HostedTable
 from dbt.adapters.spark_mt.hosting.policy import HostPhase, HostProgress, Turns
 from dbt.adapters.spark_mt.planning.explain import PlanSummary, Verdict
 from dbt.adapters.spark_mt.planning.steps import Unregister, plan_registration
-from dbt.adapters.spark_mt.query.analyzer import QueryError, TemporaryObjectError
 from dbt.adapters.spark_mt.resolution.row_lineage import row_shape
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment, utc_now
 from dbt.adapters.spark_mt.spark.launch.task_log import TaskLog
@@ -452,7 +454,7 @@ class MaterializedTables(TableOperations):
         with self._making_host:
             if self._host is None:
                 if self.environment.streams is None:
-                    raise HostingOverConnectError
+                    raise conditions.HOSTING_OVER_CONNECT()
                 turns = Turns(self._spark.sparkContext.defaultParallelism, self.environment.now_ms)
                 self._host = Host(partial(self._hosted, turns=turns))
             return self._host

@@ -31,7 +31,8 @@ from dbt.adapters.spark_mt.adapter.config import build_after, is_freshness_of_db
 from dbt.adapters.spark_mt.adapter.materialization import MaterializedTableResponse, response_of
 from dbt.adapters.spark_mt.client import discovery
 from dbt.adapters.spark_mt.client.target import SparkTarget, automatic_target, server_url
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition import conditions
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError, MetastoreInUseError
 from dbt.adapters.spark_mt.execution.leases import LeaseCache
 from dbt.adapters.spark_mt.handle import (
     Cursor,
@@ -356,7 +357,6 @@ def _open_handle(credentials: SparkMTCredentials, lease_cache: LeaseCache) -> Sp
 
 def _own_spark(requested: Mapping[str, str], target: SparkTarget) -> SparkSession:
     from dbt.adapters.spark_mt.spark.launch import session  # noqa: PLC0415 - loads PySpark
-    from dbt.adapters.spark_mt.spark.launch.derby import MetastoreInUseError  # noqa: PLC0415
 
     log = Path(os.environ.get("DBT_LOG_PATH", "logs")).absolute() / "spark.log"
     try:
@@ -367,7 +367,7 @@ def _own_spark(requested: Mapping[str, str], target: SparkTarget) -> SparkSessio
         if target.is_fixed and isinstance(manager, discovery.Discovered):
             who = f"The refresh manager ({manager.owner}) serves this metastore"
             reasons.append(f"{who}: with `method: auto` instead, dbt would work in its Spark.")
-        raise MetastoreInUseError(violations=reasons, **error.parameters) from None
+        raise conditions.METASTORE_IN_USE(violations=reasons, **error.parameters) from None
 
 
 @cache

@@ -15,7 +15,11 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 from dbt.adapters.spark_mt.client import rest
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition.errors import (
+    ManagerRefusedError,
+    ManagerUnreachableError,
+    MaterializedTableError,
+)
 from dbt.adapters.spark_mt.spark.launch.session import short_statements
 from dbt.adapters.spark_mt.spark.session.errors import SparkFailure, failure_of, is_spark_error
 from dbt.adapters.spark_mt.statements.parser import ParsedStatement
@@ -38,7 +42,7 @@ Description = list[tuple[str, str, None, None, None, None, bool]]
 STAGED = "__dbt_staged"
 """Suffix of a table that takes its name when it has its rows. Messages have the name without it."""
 _INTERRUPT_EVERY_S = 0.2
-_OF_A_MANAGER = (rest.ManagerRefusedError, rest.ManagerUnreachableError)
+_OF_A_MANAGER = (ManagerRefusedError, ManagerUnreachableError)
 
 
 class SparkDatabaseError(DbtDatabaseError):

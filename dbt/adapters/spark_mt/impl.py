@@ -32,7 +32,9 @@ from dbt.adapters.spark_mt.adapter.materialization import Method
 from dbt.adapters.spark_mt.adapter.python_models import ModelCode, require_sql, submit
 from dbt.adapters.spark_mt.adapter.sql_header import SessionState, statements_of_header
 from dbt.adapters.spark_mt.connections import SparkMTConnectionManager
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import TableName, quote, quote_text
+from dbt.adapters.spark_mt.definition.errors import ConfigurationChangedError
 from dbt.adapters.spark_mt.handle import SparkDatabaseError, logger, translated
 from dbt.adapters.spark_mt.relation import SparkMTRelation
 from dbt.adapters.spark_mt.spark.delta.releases import check_session
@@ -133,7 +135,7 @@ class SparkMTAdapter(SparkAdapter):
 
     def add_catalog_integration(self, catalog_integration: CatalogIntegrationConfig) -> NoReturn:
         """Refuse an entry of catalogs.yml, which describes tables of Iceberg."""
-        raise DbtRuntimeError(str(listing.CatalogsFileError(name=catalog_integration.name)))
+        raise DbtRuntimeError(str(conditions.CATALOGS_FILE(name=catalog_integration.name)))
 
     def _handle(self) -> SparkHandle:
         handle: SparkHandle = self.connections.get_thread_connection().handle
@@ -546,7 +548,7 @@ class SparkMTAdapter(SparkAdapter):
                 return materialization.validated(tables.validate(parsed, adopt=decision.adopt))
             try:
                 kept = materialization.settled(tables, decision, parsed, settings)
-            except materialization.ConfigurationChangedError as error:
+            except ConfigurationChangedError as error:
                 from dbt.exceptions import FailFastError  # noqa: PLC0415 - dbt-core is slow to load
 
                 raise FailFastError(str(error)) from error

@@ -8,7 +8,8 @@ from dbt.adapters.base.plugin import AdapterPlugin
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.spark_mt.connections import SparkMTCredentials
-from dbt.adapters.spark_mt.definition.releases import UnsupportedDbtError, check_dbt
+from dbt.adapters.spark_mt.definition.errors import UnsupportedDbtError
+from dbt.adapters.spark_mt.definition.releases import check_dbt
 from dbt.adapters.spark_mt.impl import SparkMTAdapter
 from dbt.include.spark_mt import PACKAGE_PATH
 

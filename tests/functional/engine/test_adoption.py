@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from dbt.adapters.spark_mt.changes.compatibility import AdoptionRefusedError
-from dbt.adapters.spark_mt.execution.errors import TableNotFoundError
+from dbt.adapters.spark_mt.definition import conditions
+from dbt.adapters.spark_mt.definition.errors import TableNotFoundError
 from dbt.adapters.spark_mt.execution.results import Action, RefreshResult
 from tests.behaviour import adoption
 from tests.behaviour.spark import SparkTables
 from tests.functional.engine.oracle import MaterializedTables, assert_equals_query, outcome, rows
+from tests.support.errors import raises
 
 FAULTS = [
     pytest.param(
@@ -110,14 +111,14 @@ def test_a_clone_gets_an_identity_of_its_own(tables):
 @pytest.mark.conformance
 def test_what_delta_itself_stands_for_is_refused(tables):
     tables.sql("CREATE TABLE t (id BIGINT NOT NULL, day STRING) USING delta PARTITIONED BY (day)")
-    with pytest.raises(AdoptionRefusedError) as caught:
+    with raises(conditions.CANNOT_ADOPT) as caught:
         tables.adopt(create_or_alter())
     not_null, partitions = caught.value.violations
     assert "NOT NULL" in not_null
     assert "partitioned by (day)" in partitions
     tables.sql("DROP TABLE t")
     tables.sql("CREATE TABLE t (id BIGINT, day STRING) USING parquet")
-    with pytest.raises(AdoptionRefusedError, match="parquet"):
+    with raises(conditions.CANNOT_ADOPT, match="parquet"):
         tables.adopt(create_or_alter())
     with pytest.raises(TableNotFoundError):
         tables.release("nothing")
@@ -159,7 +160,7 @@ def test_not_null_of_the_schema_ends_with_that_of_the_definition(tables):
     """A plain table can be NOT NULL in its schema, which no table of a query is."""
     tables.sql("CREATE TABLE t (id BIGINT NOT NULL, day STRING) USING delta")
     tables.sql("INSERT INTO t VALUES (0, 'a'), (1, 'a'), (2, 'a')")
-    with pytest.raises(AdoptionRefusedError, match="NOT NULL in the table"):
+    with raises(conditions.CANNOT_ADOPT, match="NOT NULL in the table"):
         tables.adopt(create_or_alter("(id BIGINT, day STRING)"))
     tables.adopt(create_or_alter("(id BIGINT NOT NULL, day STRING NOT NULL)"))
     for row in ("NULL, 'b'", "9, NULL"):

@@ -6,17 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import Column
-from dbt.adapters.spark_mt.query.analyzer import (
-    AnalyzedQuery,
-    QueryError,
-    SourceKind,
-    TemporaryObjectError,
-)
+from dbt.adapters.spark_mt.definition.errors import QueryError, TemporaryObjectError
+from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery, SourceKind
 from dbt.adapters.spark_mt.query.operator_builder import operator_tree
 from dbt.adapters.spark_mt.query.operators import scans
-from dbt.adapters.spark_mt.query.text import LookupTimeError
 from dbt.adapters.spark_mt.spark.query.analyzer import SparkQueryAnalyzer
+from tests.support.errors import raises
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -283,7 +280,7 @@ def test_lookup_joins(analyzer: SparkQueryAnalyzer) -> None:
     assert [str(name) for name in found.lookups] == [f"spark_catalog.{_SCHEMA}.b"]
     assert "SYSTEM_TIME" not in found.expanded
     assert found.pinnable
-    with pytest.raises(LookupTimeError):
+    with raises(conditions.LOOKUP_TIME_NOT_SUPPORTED):
         analyzer.analyze("SELECT a.id FROM a JOIN b FOR SYSTEM_TIME AS OF a.t AS x ON a.id = x.id")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_mt.execution.errors import SourceRewrittenError
+from dbt.adapters.spark_mt.definition import conditions
 from tests.functional.engine.oracle import (
     MaterializedTables,
     assert_equals_query,
@@ -14,6 +14,7 @@ from tests.functional.engine.oracle import (
     rows,
     version,
 )
+from tests.support.errors import raises
 
 EVENTS = "CREATE TABLE events (id INT, k INT, v INT, m MAP<STRING, INT>) USING delta"
 RESUME = "FRESHNESS = INTERVAL '1' MINUTE START_MODE = RESUME_OR_FROM_BEGINNING"
@@ -56,7 +57,7 @@ def test_rows_without_a_key_come_exactly_once(tables, session):
     assert tables.refresh("t").rows == 0
     assert rows(tables, "SELECT id FROM t") == [(n,) for n in sorted(range(11), key=str)]
     session.sql("DELETE FROM events WHERE id = 2")
-    with pytest.raises(SourceRewrittenError):
+    with raises(conditions.SOURCE_REWRITTEN):
         tables.refresh("t")
     assert rows(tables, "SELECT count(*) FROM t") == [(11,)]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dbt.adapters.spark_mt.api import MaterializedTables
-from dbt.adapters.spark_mt.execution.errors import ConstraintViolatedError
+from dbt.adapters.spark_mt.definition.errors import ConstraintViolatedError
 from tests.functional.engine.oracle import (
     assert_equals_query,
     described,

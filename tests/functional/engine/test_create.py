@@ -9,11 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dbt.adapters.spark_mt.api import MaterializedTables
-from dbt.adapters.spark_mt.execution.errors import (
-    LocationTakenError,
-    NotMaterializedError,
-    TableExistsError,
-)
+from dbt.adapters.spark_mt.definition import conditions
+from dbt.adapters.spark_mt.definition.errors import NotMaterializedError
 from dbt.adapters.spark_mt.execution.results import Action
 from tests.functional.engine.oracle import (
     assert_equals_query,
@@ -26,6 +23,7 @@ from tests.functional.engine.oracle import (
     rows,
     version,
 )
+from tests.support.errors import raises
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -73,7 +71,7 @@ def test_if_not_exists(tables):
     before = version(tables, "t")
     assert outcome(tables, statement.format("name")).action is Action.UNCHANGED
     assert version(tables, "t") == before
-    with pytest.raises(TableExistsError):
+    with raises(conditions.ALREADY_EXISTS):
         tables.execute("CREATE MATERIALIZED TABLE t AS SELECT id FROM src")
     with pytest.raises(NotMaterializedError):
         tables.execute("CREATE MATERIALIZED TABLE IF NOT EXISTS src AS SELECT 1 AS a")
@@ -217,14 +215,14 @@ def test_a_location_is_taken_over_only_where_the_table_itself_lived(tables, tmp_
         f"CREATE MATERIALIZED TABLE {{}} WITH ('location' = '{tmp_path}/x') AS SELECT id FROM src"
     )
     tables.sql(f"CREATE TABLE other USING delta LOCATION '{tmp_path}/x' AS SELECT 'kept' AS a")
-    with pytest.raises(LocationTakenError):
+    with raises(conditions.LOCATION_TAKEN):
         tables.execute(statement.format("t"))
     assert rows(tables, "SELECT * FROM other") == [("kept",)]
     moved = statement.replace("/x'", "/y'")
     outcome(tables, moved.format("t"))
     tables.refresh("t", force=True)
     tables.execute("DROP MATERIALIZED TABLE t")
-    with pytest.raises(LocationTakenError):
+    with raises(conditions.LOCATION_TAKEN):
         tables.execute(moved.format("u"))
     outcome(tables, moved.format("t"))
     tables.sql("DELETE FROM src WHERE id = 0")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dbt.adapters.spark_mt.api import MaterializedTables
-from dbt.adapters.spark_mt.execution.errors import NotMaterializedError, TableNotFoundError
+from dbt.adapters.spark_mt.definition.errors import NotMaterializedError, TableNotFoundError
 from dbt.adapters.spark_mt.execution.results import Action
 from tests.functional.engine.oracle import fenced_commits, outcome
 

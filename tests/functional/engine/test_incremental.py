@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dbt.adapters.spark_mt.api import MaterializedTables
-from dbt.adapters.spark_mt.definition.errors import InvalidDefinitionError
-from dbt.adapters.spark_mt.execution.errors import ConstraintViolatedError
+from dbt.adapters.spark_mt.definition.errors import ConstraintViolatedError, InvalidDefinitionError
 from dbt.adapters.spark_mt.execution.results import RefreshResult
 from dbt.adapters.spark_mt.spark.session.kept_rows import KeptRows
 from dbt.adapters.spark_mt.spark.tables import result_changes

@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dbt.adapters.spark_mt.api import MaterializedTables
-from dbt.adapters.spark_mt.execution.errors import (
-    InvalidPartitionValueError,
-    UnknownPartitionKeyError,
-)
+from dbt.adapters.spark_mt.definition import conditions
 from tests.functional.engine.oracle import (
     assert_equals_query,
     fenced_commits,
@@ -20,6 +17,7 @@ from tests.functional.engine.oracle import (
     rows,
     version,
 )
+from tests.support.errors import raises
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -71,10 +69,10 @@ def test_literals_of_several_types(tables):
 
 
 IMPOSSIBLE = (
-    ("g = 1, nope = 2, v = 3", UnknownPartitionKeyError),
-    ("g = 'abc'", InvalidPartitionValueError),
-    ("g = 5000000000", InvalidPartitionValueError),
-    ("g = DATE'2025-01-01'", InvalidPartitionValueError),
+    ("g = 1, nope = 2, v = 3", conditions.UNKNOWN_PARTITION_KEY),
+    ("g = 'abc'", conditions.INVALID_PARTITION_VALUE),
+    ("g = 5000000000", conditions.INVALID_PARTITION_VALUE),
+    ("g = DATE'2025-01-01'", conditions.INVALID_PARTITION_VALUE),
 )
 
 
@@ -84,9 +82,9 @@ def test_specifications_that_cannot_be(tables):
     outcome(tables, "CREATE MATERIALIZED TABLE t PARTITIONED BY (g) AS SELECT v, g FROM src")
     before = history(tables, "t")
     for specification, error in IMPOSSIBLE:
-        with pytest.raises(error) as caught:
+        with raises(error) as caught:
             tables.execute(f"ALTER MATERIALIZED TABLE t REFRESH PARTITION ({specification})")
-        if error is UnknownPartitionKeyError:
+        if error is conditions.UNKNOWN_PARTITION_KEY:
             named = caught.value.parameters
             assert (named["keys"], named["available"]) == ("nope, v", "g")
     assert history(tables, "t") == before

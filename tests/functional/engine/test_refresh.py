@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dbt.adapters.spark_mt.api import MaterializedTables
-from dbt.adapters.spark_mt.execution.errors import RefreshSchemaError
+from dbt.adapters.spark_mt.definition.errors import RefreshSchemaError
 from dbt.adapters.spark_mt.execution.results import RefreshResult
 from tests.functional.engine.oracle import (
     assert_equals_query,

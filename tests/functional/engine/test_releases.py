@@ -5,18 +5,16 @@ from __future__ import annotations
 import json
 import os
 
-import pytest
-
 from dbt.adapters.spark_mt.definition.releases import UNTESTED
 from dbt.adapters.spark_mt.spark.delta import releases
 from dbt.adapters.spark_mt.spark.delta.releases import (
     Pair,
-    UnsupportedPairError,
-    UnsupportedSparkError,
     check_loaded,
     delta_package,
     pyspark_version,
 )
+from dbt.adapters.spark_mt.spark.formats import delta as delta_format
+from tests.support.errors import raises
 
 LANE = "SPARK_MT_LANE"
 """The variable in which a lane of the matrix says which releases it is for."""
@@ -35,12 +33,12 @@ def test_a_running_spark_with_another_delta_is_refused(session, monkeypatch):
     monkeypatch.delenv(UNTESTED, raising=False)
     here = ".".join(session.version.split(".")[:2])
     monkeypatch.setattr(releases, "PAIRS", (Pair(here, "io.delta:delta-spark:8.8.0", ("8.8",)),))
-    with pytest.raises(UnsupportedPairError) as raised:
+    with raises(delta_format.UNSUPPORTED_DELTA) as raised:
         check_loaded(session)
     assert raised.value.parameters["spark"] == session.version
     assert raised.value.parameters["package"] == "io.delta:delta-spark:8.8.0"
     monkeypatch.setattr(releases, "PAIRS", (Pair("9.9", "io.delta:delta-spark:8.8.0", ("8.8",)),))
-    with pytest.raises(UnsupportedSparkError) as raised:
+    with raises(delta_format.UNSUPPORTED_SPARK) as raised:
         check_loaded(session)
     assert raised.value.parameters["spark"] == session.version
     monkeypatch.setenv(UNTESTED, "true")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dbt.adapters.spark_mt.api import MaterializedTables
-from dbt.adapters.spark_mt.execution.errors import PartitionedReplaceError, UnexpectedError
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.execution.results import Action
 from dbt.adapters.spark_mt.planning.steps import Fill
 from tests.functional.engine.oracle import (
@@ -22,6 +22,7 @@ from tests.functional.engine.oracle import (
     properties,
     rows,
 )
+from tests.support.errors import raises
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -78,7 +79,7 @@ def test_readers_see_the_old_table_until_the_commit_and_after_a_failure(tables, 
 
     runner.before = look
     statement = NEW.replace("`n n`", "n")
-    with pytest.raises(UnexpectedError) as failed:
+    with raises(conditions.UNEXPECTED_ERROR) as failed:
         failing.execute(statement)
     assert isinstance(failed.value.__cause__, InjectedError)
     assert (
@@ -114,7 +115,7 @@ def test_clustering_can_be_exchanged_by_everything_but_partitioning(tables):
     statement = "CREATE OR REPLACE MATERIALIZED TABLE t {} AS SELECT id, name FROM src"
     outcome(tables, statement.format("CLUSTER BY (id)"))
     before = history(tables, "t")
-    with pytest.raises(PartitionedReplaceError):
+    with raises(conditions.CANNOT_PARTITION_CLUSTERED):
         tables.execute(statement.format("PARTITIONED BY (name)"))
     assert history(tables, "t") == before
     for clause, expected in (("CLUSTER BY (name)", ["name"]), ("", [])):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dbt.adapters.spark_mt.api import MaterializedTables
-from dbt.adapters.spark_mt.execution.errors import NotMaterializedError, TableNotFoundError
+from dbt.adapters.spark_mt.definition.errors import NotMaterializedError, TableNotFoundError
 from dbt.adapters.spark_mt.execution.results import Action
 from tests.functional.engine.oracle import Clock, described, history, outcome
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.spark_mt.api import MaterializedTables
-from dbt.adapters.spark_mt.execution.errors import RefreshSchemaError
-from dbt.adapters.spark_mt.query.analyzer import SourceColumnsError
+from dbt.adapters.spark_mt.definition import conditions
+from dbt.adapters.spark_mt.definition.errors import RefreshSchemaError
 from tests.behaviour.harness import divided
 from tests.behaviour.source_columns import SourceColumns, run_case
 from tests.behaviour.spark import SparkTables
 from tests.functional.engine.oracle import outcome, rows
+from tests.support.errors import raises
 
 CORE, REST = divided(
     SourceColumns,
@@ -111,7 +112,7 @@ def test_nested_fields_are_found_by_name(api):
     found = api.sql("SELECT p, s.x AS sx, s.y AS sy, l[0].x AS lx, m['k'].y AS my FROM t").collect()
     assert [tuple(row) for row in found] == [(1, 1, 2, 1, 2)]
     api.sql("CREATE OR REPLACE TABLE star USING delta AS SELECT named_struct('y', 2) AS s, 1 AS l")
-    with pytest.raises(SourceColumnsError):
+    with raises(conditions.SOURCE_COLUMNS_CHANGED):
         api.refresh("t")
 
 
@@ -145,7 +146,7 @@ def test_a_text_that_cannot_be_parsed_is_refused(api):
     api.sql("INSERT INTO star VALUES (3, 4)")
     api.refresh("t")
     swapped(api)
-    with pytest.raises(SourceColumnsError):
+    with raises(conditions.SOURCE_COLUMNS_CHANGED):
         api.refresh("t")
     assert rows(api, "SELECT * FROM t") == [(1, 2), (3, 4)]
 

@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dbt.adapters.spark_mt.api import MaterializedTables
-from dbt.adapters.spark_mt.execution.errors import (
-    RefreshNotIncrementalError,
-    RefreshSchemaError,
-    SourceTypesChangedError,
-)
+from dbt.adapters.spark_mt.definition import conditions
+from dbt.adapters.spark_mt.definition.errors import RefreshNotIncrementalError, RefreshSchemaError
 from dbt.adapters.spark_mt.execution.results import RefreshResult
 from dbt.adapters.spark_mt.strategies import differential
-from dbt.adapters.spark_mt.strategies.checks import NotIncrementalError
 from tests.functional.engine.oracle import described, outcome, rows
 from tests.incremental.spark.shapes import ShapeCase
+from tests.support.errors import raises
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -211,7 +208,7 @@ def test_a_table_with_a_baseline_is_suspended(tables, query):
     before = rows(tables, "SELECT * FROM t")
     tables.sql("ALTER TABLE w ALTER COLUMN qty TYPE BIGINT")
     tables.sql("INSERT INTO w VALUES (3, 9)")
-    with pytest.raises(SourceTypesChangedError) as raised:
+    with raises(conditions.SOURCE_TYPES_CHANGED) as raised:
         tables.refresh("t")
     assert "qty was INT and is BIGINT" in str(raised.value)
     assert rows(tables, "SELECT * FROM t") == before
@@ -356,7 +353,7 @@ def test_files_that_were_vacuumed_are_named_as_lost_history(tables, session):
 
 def test_a_query_that_cannot_be_pinned_says_what_to_rewrite(tables):
     tables.sql("CREATE TABLE o USING delta AS SELECT id FROM range(30)")
-    with pytest.raises(NotIncrementalError) as raised:
+    with raises(conditions.NOT_INCREMENTAL) as raised:
         create(tables, "t", "SELECT id FROM IDENTIFIER('o')", STRICT)
     assert "NOT_PINNABLE" in str(raised.value)
     assert "name each table after FROM or JOIN itself" in str(raised.value)

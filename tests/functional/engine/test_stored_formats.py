@@ -8,13 +8,14 @@ from dataclasses import replace
 import pytest
 
 from dbt.adapters.spark_mt.api import MaterializedTables
-from dbt.adapters.spark_mt.definition.codec import UnreadableDefinitionError
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import TableName, quote_text
-from dbt.adapters.spark_mt.definition.commit_metadata import UnreadableCommitError
+from dbt.adapters.spark_mt.definition.errors import UnreadableDefinitionError
 from dbt.adapters.spark_mt.execution.results import Action, RefreshResult
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment
 from dbt.adapters.spark_mt.spark.registry.system_table import LEASES, SCHEMA, TABLE
 from tests.functional.engine.oracle import described, outcome
+from tests.support.errors import raises
 from tests.unit.formats import samples
 from tests.unit.formats.test_golden import golden
 from tests.unit.formats.texts import pack, unpack, with_more
@@ -143,7 +144,7 @@ def test_a_commit_that_cannot_be_read(session, schema, metadata):
     before = version(session, "t")
     fresh = MaterializedTables(session)
     for statement in ("ALTER MATERIALIZED TABLE t REFRESH", "ALTER MATERIALIZED TABLE t SUSPEND"):
-        with pytest.raises(UnreadableCommitError) as error:
+        with raises(conditions.UNREADABLE_COMMIT) as error:
             fresh.execute(statement)
         assert error.value.parameters["table"] == f"spark_catalog.{schema}.t"
         assert error.value.parameters["version"] == str(before)

@@ -8,6 +8,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from dbt.adapters.spark_mt.api import MaterializedTables
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.freshness import FreshnessStatus
 from dbt.adapters.spark_mt.definition.job import (
@@ -22,8 +23,8 @@ from dbt.adapters.spark_mt.manager.background import LEAST_KEPT_MS
 from dbt.adapters.spark_mt.manager.http.metrics import exposition, registry
 from dbt.adapters.spark_mt.manager.views import RefreshRequest
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment
-from dbt.adapters.spark_mt.spark.session.types import InvalidScheduleTimeError
 from tests.functional.manager.conftest import until
+from tests.support.errors import raises
 
 LIVE = "FRESHNESS = INTERVAL '2' SECOND"
 FULL = "FRESHNESS = INTERVAL '1' DAY REFRESH_MODE = FULL"
@@ -116,7 +117,7 @@ def test_a_periodic_refresh_writes_the_partition_of_its_time_in_the_stored_zone(
     until(lambda: shop.manager.job(submitted.job_id).status is JobStatus.FINISHED)
     assert shop.manager.job(submitted.job_id).kind is JobKind.SCHEDULED
     assert shop.rows("SELECT * FROM t") == [("2026-03-01", 2), ("2026-03-02", 1)]
-    with pytest.raises(InvalidScheduleTimeError):
+    with raises(conditions.INVALID_SCHEDULE_TIME):
         shop.manager.refresh(RefreshRequest(name, True, "yesterday"))  # noqa: FBT003
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dbt.adapters.spark_mt.api import MaterializedTables
-from dbt.adapters.spark_mt.execution.errors import NotFreshError
+from dbt.adapters.spark_mt.definition.errors import NotFreshError
 from dbt.adapters.spark_mt.hosting.policy import HostPhase
 from tests.functional.engine.oracle import own_commits
 

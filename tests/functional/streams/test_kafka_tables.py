@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dbt.adapters.spark_mt.api import MaterializedTables
-from dbt.adapters.spark_mt.execution.errors import LogHistoryLostError, SourceHistoryGoneError
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.execution.results import RefreshResult
 from tests.functional.engine.oracle import own_commits, rows
+from tests.support.errors import raises
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -59,7 +60,7 @@ def test_records_added_to_the_topic_are_added(tables, topics, schema):
 
     topics.write(schema, ["lost", "left"])
     topics.expire(schema, 4)
-    with pytest.raises(SourceHistoryGoneError):
+    with raises(conditions.SOURCE_HISTORY_GONE):
         tables.refresh("t")
     described = tables.execute("DESC MATERIALIZED TABLE EXTENDED t")
     status = next(row[1] for row in described.rows if row[0] == "Status")
@@ -82,7 +83,7 @@ def test_a_table_whose_records_expired_starts_again_from_now(tables, topics, sch
     topics.write(schema, ["lost"])
     topics.expire(schema, 4)
     topics.write(schema, ["kept"])
-    with pytest.raises(SourceHistoryGoneError) as caught:
+    with raises(conditions.SOURCE_HISTORY_GONE) as caught:
         tables.refresh("t")
     assert caught.value.parameters["source"] == f"spark_catalog.{schema}.orders"
     assert arrived(tables) == once(0, 1, 2)
@@ -156,9 +157,9 @@ def test_what_a_topic_has_dropped_is_not_lost_by_another_query(tables, topics, s
     topics.expire(schema, 2)
     wider = QUERY.replace(" FROM", ", offset FROM")
     again = f"CREATE OR ALTER MATERIALIZED TABLE t {fresh} START_MODE AS {wider}"
-    with pytest.raises(LogHistoryLostError):
+    with raises(conditions.LOG_HISTORY_LOST):
         tables.execute(again.replace(" START_MODE", ""))
-    with pytest.raises(LogHistoryLostError):
+    with raises(conditions.LOG_HISTORY_LOST):
         tables.refresh("t", force=True)
     assert arrived(tables) == once(*range(3))
     tables.execute(again.replace("START_MODE", "START_MODE = RESUME_OR_FROM_BEGINNING"))

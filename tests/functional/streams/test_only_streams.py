@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 
 from dbt.adapters.spark_mt.api import MaterializedTables
+from dbt.adapters.spark_mt.definition.errors import QueryError
 from dbt.adapters.spark_mt.execution.results import RefreshResult
-from dbt.adapters.spark_mt.query.analyzer import QueryError
 from tests.functional.engine.oracle import described, rows
 
 PATIENCE_S = 60

@@ -11,10 +11,11 @@ from collections import Counter
 import pytest
 
 from dbt.adapters.spark_mt.api import MaterializedTables
-from dbt.adapters.spark_mt.changes.state_retention import StateNotRetainedError
-from dbt.adapters.spark_mt.execution.errors import RefreshFailedError
+from dbt.adapters.spark_mt.definition import conditions
+from dbt.adapters.spark_mt.definition.errors import RefreshFailedError
 from dbt.adapters.spark_mt.execution.results import RefreshResult
 from tests.functional.engine.oracle import described, rows
+from tests.support.errors import raises
 
 _KEY = "spark.materialized-table.process-functions"
 _MODULE = "tests.functional.streams.counting"
@@ -67,7 +68,7 @@ def test_state_is_continued(tables):
     assert tables.refresh("t").status is RefreshResult.UP_TO_DATE
     assert numbered(tables) == Counter(range(5))
     kept = "STATE_RETENTION = PTF_ONLY"
-    with pytest.raises(StateNotRetainedError, match="others"):
+    with raises(conditions.STATE_NOT_RETAINED, match="others"):
         define(tables, "SELECT k, v + 0 AS v FROM events", "others", kept)
     define(tables, "SELECT k, v + 100 AS v FROM events", clauses=kept)
     add(tables, 5, 6)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.definition.errors import SourceNotFoundError
 from dbt.adapters.spark_mt.definition.positions import (
     BEFORE_ALL,
     ChangeKind,
     OffsetPosition,
     UnknownPosition,
 )
-from dbt.adapters.spark_mt.execution.errors import SourceNotFoundError
 from dbt.adapters.spark_mt.spark.catalog.table_details import TableDetails
 from dbt.adapters.spark_mt.spark.environment import installed_tables
 from dbt.adapters.spark_mt.spark.query.offsets import KafkaSource

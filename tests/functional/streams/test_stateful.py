@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from dbt.adapters.spark_mt.api import MaterializedTables
-from dbt.adapters.spark_mt.changes.state_retention import StateNotRetainedError
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.execution.results import RefreshResult
+from tests.support.errors import raises
 
 WINDOWS = (
     "SELECT window(ts, '1 minute').start AS minute, count(*) AS n, max(id) AS newest FROM events "
@@ -82,7 +83,7 @@ def test_groups_are_kept_by_state(tables, session, warehouse):
     assert tables.refresh("t").strategy == "stateful"
     same(session, "t", WINDOWS)
     wider = WINDOWS.replace("max(id) AS newest", "max(id) AS newest, min(id) AS oldest")
-    with pytest.raises(StateNotRetainedError, match="min"):
+    with raises(conditions.STATE_NOT_RETAINED, match="min"):
         define(tables, wider, f"{CLAUSES} STATE_RETENTION = ALL")
     assert len(set(checkpoints(warehouse)) - set(before)) == 1
     tables.execute("DROP MATERIALIZED TABLE t")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.execution.errors import BaselineBrokenError, RefreshNotIncrementalError
+from dbt.adapters.spark_mt.definition.errors import BaselineBrokenError, RefreshNotIncrementalError
 from dbt.adapters.spark_mt.execution.results import RefreshResult
 from tests.functional.engine.oracle import outcome, rows
 from tests.support.random_shapes import QUERIES, RandomShape

@@ -12,9 +12,11 @@ from collections import Counter
 import pytest
 
 from dbt.adapters.spark_mt.api import MaterializedTables
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.execution.errors import RefreshNotIncrementalError
-from dbt.adapters.spark_mt.query.analyzer import QueryError
+from dbt.adapters.spark_mt.definition.errors import (
+    MaterializedTableError,
+    QueryError,
+    RefreshNotIncrementalError,
+)
 from dbt.adapters.spark_mt.spark.session.errors import ANSI_CONDITIONS, is_spark_error
 from tests.functional.engine.oracle import outcome
 from tests.support.typed_queries import TABLES, TypedQueries

@@ -7,7 +7,7 @@ from threading import RLock
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from dbt.adapters.spark_mt.execution.ports import CommitConflictError
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.planning.properties import columns_not_null
 from tests.support.memory.table_format import FORMAT
 from tests.support.memory.tables import (
@@ -93,7 +93,7 @@ class MemoryCatalog:
         """
         with self._lock:
             if _key(name) in self._relations:
-                raise CommitConflictError(table=name)
+                raise conditions.CONCURRENT_CHANGE(table=name)
             self.put(name, self._new(change, snapshot))
         return 0
 
@@ -114,7 +114,7 @@ class MemoryCatalog:
         with self._lock:
             table = self.table(name)
             if table is None:
-                raise CommitConflictError(table=name)
+                raise conditions.CONCURRENT_CHANGE(table=name)
             after = update(table.newest)
             for column in columns_not_null(FORMAT.constraints(dict(after.properties))).values():
                 if after.holds_null(column):

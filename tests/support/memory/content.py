@@ -5,14 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import Check
 from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, VersionedPosition, unmoved
-from dbt.adapters.spark_mt.execution.errors import (
-    BusySourcesError,
-    ConstraintViolatedError,
-    RefreshFailedError,
-    RefreshSchemaError,
-)
 from dbt.adapters.spark_mt.query.syntax import token_key
 from dbt.adapters.spark_mt.resolution.columns import has_distinct_columns, query_positions
 from dbt.adapters.spark_mt.resolution.validation import result_problems
@@ -71,7 +66,7 @@ class MemoryContent:
         resolved = definition.resolved
         analyzed = self._queries.analyze_stored(resolved)
         if problems := result_problems(resolved, analyzed.columns):
-            raise RefreshSchemaError(violations=problems, table=definition.name)
+            raise conditions.RESULT_CHANGED(violations=problems, table=definition.name)
         if since is not None:
             return self._limited(definition, run, dict(since), _added), run.positions
         if analyzed.pinnable:
@@ -125,7 +120,7 @@ class MemoryContent:
         """
         found = [*self._violations(definition.resolved, rows)]
         if found:
-            raise ConstraintViolatedError(violations=found, table=definition.name)
+            raise conditions.CONSTRAINT_VIOLATED(violations=found, table=definition.name)
 
     def _settled(self, definition: StoredDefinition, run: RefreshRun) -> tuple[Rows, Positions]:
         """Compute at the newest versions until nothing moved meanwhile, as the Spark side does."""
@@ -137,7 +132,7 @@ class MemoryContent:
                 return _in_columns(rows, definition), after
             before = after
         names = ", ".join(str(source.name) for source in run.sources)
-        raise BusySourcesError(
+        raise conditions.SOURCES_TOO_BUSY(
             sources=names, attempts=_ATTEMPTS, reason="it was registered as not pinnable"
         )
 
@@ -187,14 +182,14 @@ def _equals(value: object, type_: str, literal: str | None) -> bool:
 
 def _at(table: TableName, source: VersionedTable, position: object) -> NamedRows:
     if not isinstance(position, VersionedPosition) or position.identity != source.identity:
-        raise RefreshFailedError(table=table, problem=f"a source is no longer at {position}")
+        raise conditions.REFRESH_FAILED(table=table, problem=f"a source is no longer at {position}")
     return source.rows_at(position.version)
 
 
 def _in_columns(rows: NamedRows, definition: StoredDefinition) -> Rows:
     resolved = definition.resolved
     if problems := result_problems(resolved, rows.columns):
-        raise RefreshSchemaError(violations=problems, table=definition.name)
+        raise conditions.RESULT_CHANGED(violations=problems, table=definition.name)
     if has_distinct_columns(resolved):
         rows = rows.selecting(resolved.query_columns)
     places = query_positions(resolved)

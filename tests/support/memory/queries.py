@@ -6,15 +6,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import SourceColumns, TableName, quote
-from dbt.adapters.spark_mt.query.analyzer import (
-    AnalyzedQuery,
-    QueryError,
-    Source,
-    SourceColumnsError,
-    SourceKind,
-    ViewQuery,
-)
+from dbt.adapters.spark_mt.definition.errors import QueryError
+from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery, Source, SourceKind, ViewQuery
 from dbt.adapters.spark_mt.query.function_use import functions_of
 from dbt.adapters.spark_mt.query.syntax import token_key
 from dbt.adapters.spark_mt.query.text import replace_at, shape_of, without_lookups
@@ -184,7 +179,9 @@ class MemoryQueries:
             ]
             if not changes:
                 raise
-            raise SourceColumnsError(violations=changes, **error.parameters) from error
+            raise conditions.SOURCE_COLUMNS_CHANGED(
+                violations=changes, **error.parameters
+            ) from error
 
     def _relations(
         self, query: str, context: QueryContext, read: ReadTable, bind: Bind | None = None
@@ -279,6 +276,6 @@ def _expanded(query: str, context: QueryContext) -> tuple[str, tuple[TableName, 
 
 
 def _refused(condition: str, message: str) -> QueryError:
-    return QueryError(
+    return conditions.QUERY_ERROR(
         place="", engine_condition=condition, message=message, sql_state="", line="", column=""
     )

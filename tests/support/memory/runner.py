@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import singledispatchmethod
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.execution.commit_metadata import metadata_of
-from dbt.adapters.spark_mt.execution.errors import RefreshFailedError
 from dbt.adapters.spark_mt.execution.ports import StepResult
 from dbt.adapters.spark_mt.execution.table_loader import readable_definition
 from dbt.adapters.spark_mt.planning.properties import (
@@ -227,7 +227,7 @@ class MemoryStepRunner:
     def _table(self, name: TableName) -> VersionedTable:
         table = self._catalog.table(name)
         if table is None:
-            raise RefreshFailedError(table=name, problem="it is gone")
+            raise conditions.REFRESH_FAILED(table=name, problem="it is gone")
         return table
 
     def _change(self, operation: str, metadata: CommitMetadata, rows: int | None = None) -> Change:

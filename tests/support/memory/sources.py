@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.freshness import SourceActivity
 from dbt.adapters.spark_mt.definition.positions import (
     BEFORE_ALL,
@@ -18,7 +19,6 @@ from dbt.adapters.spark_mt.definition.positions import (
     UnknownPosition,
     VersionedPosition,
 )
-from dbt.adapters.spark_mt.execution.errors import SourceNotFoundError
 from dbt.adapters.spark_mt.execution.ports import StartPosition
 from dbt.adapters.spark_mt.execution.table_history import Unread
 from dbt.adapters.spark_mt.execution.table_loader import published_definition, state_of
@@ -173,7 +173,7 @@ class MemorySourceReader:
     def _table(self, name: TableName) -> VersionedTable:
         table = self._catalog.table(name)
         if table is None:
-            raise SourceNotFoundError(source=name, problem="there is no such table")
+            raise conditions.SOURCE_NOT_FOUND(source=name, problem="there is no such table")
         return table
 
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from threading import RLock
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.definition import LastRefresh, StreamMetadata
 from dbt.adapters.spark_mt.definition.positions import ChangeKind, VersionedPosition
 from dbt.adapters.spark_mt.execution.commit_metadata import metadata_of
-from dbt.adapters.spark_mt.execution.errors import SourceNotFoundError
-from dbt.adapters.spark_mt.execution.ports import BatchDone, CommitConflictError, SourceSpan
+from dbt.adapters.spark_mt.execution.ports import BatchDone, SourceSpan
 from dbt.adapters.spark_mt.planning.steps import WriteBatch
 from tests.support.memory.tables import Change
 
@@ -176,7 +176,7 @@ class MemoryStream:
     def _commit(self, upto: VersionedPosition, started_at_ms: int, rows: Rows) -> None:
         before, task = self.done, self._task
         if self._identity() != self._target:
-            raise CommitConflictError(table=task.table.name)
+            raise conditions.CONCURRENT_CHANGE(table=task.table.name)
         table = before.table if before else task.table
         positions = {**task.run.positions, str(self._followed): upto}
         run = replace(task.run, positions=positions, started_at_ms=started_at_ms)
@@ -204,7 +204,9 @@ class MemoryStream:
     def _source(self) -> VersionedTable:
         table = self._ports.catalog.table(self._followed)
         if table is None:
-            raise SourceNotFoundError(source=self._followed, problem="there is no such table")
+            raise conditions.SOURCE_NOT_FOUND(
+                source=self._followed, problem="there is no such table"
+            )
         return table
 
     def _identity(self) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import Column
-from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.execution.table_format import FENCE
 from dbt.adapters.spark_mt.execution.table_history import Commit, is_other_table
 from tests.support.memory.table_format import FORMAT
@@ -196,7 +196,7 @@ class VersionedTable:
         fences = dict(self.fences)
         if metadata and seq:
             if seq <= fences.get(change.fence, 0) or is_other_table(self.backwards(), metadata):
-                raise CommitConflictError(table=metadata.table_id)
+                raise conditions.CONCURRENT_CHANGE(table=metadata.table_id)
             fences[change.fence] = seq
         version = self.version + _GAPS[len(self.versions) % len(_GAPS)]
         commit = Commit(

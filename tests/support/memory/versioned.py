@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from dbt.adapters.spark_mt.definition.columns import Column, TableName
 from dbt.adapters.spark_mt.definition.commit_metadata import decode_commit
+from dbt.adapters.spark_mt.definition.errors import CommitConflictError
 from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, ChangeExtent, ChangeKind
 from dbt.adapters.spark_mt.definition.table_format import CommitEffect, TableRef
-from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.execution.table_format import (
     FENCE,
     RowsNotThereError,

@@ -6,13 +6,14 @@ import pytest
 
 from dbt.adapters.spark_mt.adapter.config import (
     ADOPT_IF_EQUAL,
-    InvalidConfigError,
     ModelSettings,
     Waiting,
     validate_config,
 )
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.modes import Wait
 from dbt.adapters.spark_mt.execution.results import AdoptionTerms
+from tests.support.errors import raises
 from tests.support.parses import counted_parses
 
 
@@ -21,7 +22,7 @@ def settings(**values) -> ModelSettings:
 
 
 def violations(**values) -> tuple[str, ...]:
-    with pytest.raises(InvalidConfigError) as raised:
+    with raises(conditions.INVALID_CONFIG) as raised:
         settings(**values)
     assert raised.value.parameters == {"model": "m"}
     return raised.value.violations

@@ -4,7 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from dbt.adapters.spark_mt.adapter.config import InvalidConfigError, inherited_config, settings_of
+from dbt.adapters.spark_mt.adapter.config import inherited_config, settings_of
+from dbt.adapters.spark_mt.definition import conditions
+from tests.support.errors import raises
 
 _PROJECT = {
     "+refresh_mode": "full",
@@ -31,7 +33,7 @@ def test_inherited_config_follows_the_models_folders():
 def test_a_foreign_key_is_an_error_on_the_model_and_a_warning_from_the_project():
     inherited = settings_of(node({"on_schema_change": "fail"}), _PROJECT)
     assert [w.partition(":")[0] for w in inherited.warnings] == ["on_schema_change"]
-    with pytest.raises(InvalidConfigError):
+    with raises(conditions.INVALID_CONFIG):
         settings_of(node({"on_schema_change": "ignore"}), _PROJECT)
 
 
@@ -74,7 +76,7 @@ def test_dbts_mapping_without_an_interval_leaves_the_default():
     ],
 )
 def test_a_faulty_mapping_of_dbt_is_named(freshness, named, interval):
-    with pytest.raises(InvalidConfigError) as raised:
+    with raises(conditions.INVALID_CONFIG) as raised:
         settings_of(node({"freshness_interval": interval}, {"freshness": freshness}), {})
     (violation,) = raised.value.violations
     assert violation.startswith("freshness: ")

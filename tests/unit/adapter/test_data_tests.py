@@ -11,9 +11,9 @@ from dbt.adapters.spark_mt.adapter.data_tests import (
     stale_rows,
     unhealthy_rows,
 )
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.errors import InvalidValueError
 from dbt.adapters.spark_mt.execution.checks import Difference, Lag
-from dbt.adapters.spark_mt.execution.errors import TableNotFoundError
 from dbt.adapters.spark_mt.execution.ports import RowDifference, Side
 
 
@@ -64,11 +64,11 @@ def test_a_lag_against_what_is_allowed(seconds, within, found):
 
 def test_a_misspelt_duration_is_an_error_even_where_there_is_no_table():
     with pytest.raises(InvalidValueError):
-        list(stale_rows(says(lag=TableNotFoundError(table="t")), "t", "soon"))
+        list(stale_rows(says(lag=conditions.NOT_FOUND(table="t")), "t", "soon"))
 
 
 def test_a_table_that_cannot_be_asked_fails_its_tests():
-    missing = TableNotFoundError(table="t")
+    missing = conditions.NOT_FOUND(table="t")
     assert problems(stale_rows(says(lag=missing), "t", None)) == [("unknown lag", 1)]
     assert problems(differing_rows(says(difference=missing), "t", 10)) == [("not comparable", 1)]
 

@@ -11,7 +11,6 @@ from dbt.exceptions import FailFastError
 
 from dbt.adapters.spark_mt.adapter.config import ModelSettings, Waiting
 from dbt.adapters.spark_mt.adapter.materialization import (
-    ConfigurationChangedError,
     Drop,
     Method,
     Rename,
@@ -21,18 +20,22 @@ from dbt.adapters.spark_mt.adapter.materialization import (
     response_of,
     settled,
 )
+from dbt.adapters.spark_mt.definition import conditions
+from dbt.adapters.spark_mt.definition.errors import (
+    ConfigurationChangedError,
+    NotMaterializedError,
+    StatementSyntaxError,
+)
 from dbt.adapters.spark_mt.definition.modes import Wait
-from dbt.adapters.spark_mt.execution.errors import NotMaterializedError
 from dbt.adapters.spark_mt.execution.operations import TableOperations
 from dbt.adapters.spark_mt.execution.results import AdoptionTerms
 from dbt.adapters.spark_mt.impl import SparkMTAdapter
 from dbt.adapters.spark_mt.planning.explain import Verdict
 from dbt.adapters.spark_mt.relation import SparkMTRelation
-from dbt.adapters.spark_mt.resolution.validation import SelfReferenceError
-from dbt.adapters.spark_mt.statements.errors import StatementSyntaxError
 from dbt.adapters.spark_mt.statements.parser import ParsedStatement
 from tests.behaviour.memory import MemoryTables
 from tests.behaviour.suite import SUMS, WIDER, prepare
+from tests.support.errors import raises
 from tests.support.parses import counted_parses
 
 MODEL = SparkMTRelation.create(database="spark_catalog", schema="default", identifier="t")
@@ -161,7 +164,7 @@ def test_a_swap_is_refused_for_a_query_that_reads_the_relation(tables, memory):
     memory.view("t", SUMS)
     memory.learn("SELECT k, total FROM t", "k INT; total BIGINT", lambda rows: list(rows["t"]))
     decision = decide(MODEL, VIEW, SETTINGS, full_refresh=False)
-    with pytest.raises(SelfReferenceError):
+    with raises(conditions.READS_ITSELF):
         check_swap(tables, decision, "SELECT k, total FROM t")
     check_swap(tables, decision, SUMS)
 
@@ -252,7 +255,7 @@ def test_a_run_and_a_plan_refuse_the_same_swap(tables, memory):
         lambda: run(adapter, decision, query=reading),
         lambda: planned(tables, decision, query=reading),
     ):
-        with pytest.raises(SelfReferenceError):
+        with raises(conditions.READS_ITSELF):
             act()
     assert adapter.did == []
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_mt.adapter.python_models import ModelCode, QueryNeededError, require_sql
+from dbt.adapters.spark_mt.adapter.python_models import ModelCode, require_sql
+from dbt.adapters.spark_mt.definition import conditions
+from tests.support.errors import raises
 
 _RAW = "def model(dbt, session):\n    return 1 / 0"
 _NODE = {
@@ -40,7 +42,7 @@ def test_a_model_of_another_package_has_no_file_here(tmp_path):
 
 
 def test_a_stored_query_cannot_be_python():
-    with pytest.raises(QueryNeededError) as raised:
+    with raises(conditions.PYTHON_MODEL) as raised:
         require_sql({**_NODE, "config": {"materialized": "view"}}, "view")
     assert raised.value.condition == "MATERIALIZED_TABLE_PYTHON_MODEL"
     assert raised.value.parameters == {

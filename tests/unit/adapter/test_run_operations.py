@@ -4,13 +4,14 @@ import pytest
 
 from dbt.adapters.spark_mt.adapter.run_operations import (
     ModelNode,
-    UnknownModelError,
     dependency_order,
     orphaned_tables,
     select_models,
 )
 from dbt.adapters.spark_mt.api import Declared
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import TableName
+from tests.support.errors import raises
 
 
 def node(name, materialized="materialized_table", *tags, relation=None):
@@ -38,7 +39,7 @@ def test_names_patterns_and_tags_in_the_order_of_the_models(select, names):
 
 
 def test_everything_that_fits_nothing_is_listed():
-    with pytest.raises(UnknownModelError) as caught:
+    with raises(conditions.UNKNOWN_MODEL) as caught:
         select_models(MODELS, ["dailly", "raw", "tag:slo", "hourly"])
     dailly, raw, tag = caught.value.violations
     assert "'daily'" in dailly
@@ -48,7 +49,7 @@ def test_everything_that_fits_nothing_is_listed():
 
 @pytest.mark.parametrize("select", ["", [], 3, {"name": "daily"}, [1]])
 def test_an_empty_selection_does_not_select_all(select):
-    with pytest.raises(UnknownModelError):
+    with raises(conditions.UNKNOWN_MODEL):
         select_models(MODELS, select)
 
 

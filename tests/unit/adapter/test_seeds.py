@@ -10,7 +10,6 @@ from dbt_common.clients.agate_helper import Integer  # noqa: TID251 - seeds are 
 
 from dbt.adapters.spark_mt.adapter.seeds import (
     SeedAction,
-    SeedPrecisionError,
     SeedResult,
     SeedTable,
     cast,
@@ -22,6 +21,8 @@ from dbt.adapters.spark_mt.adapter.seeds import (
     number_type,
     plan_seed,
 )
+from dbt.adapters.spark_mt.definition import conditions
+from tests.support.errors import raises
 
 
 @pytest.mark.parametrize(
@@ -60,7 +61,7 @@ def test_numbers_are_exact(values, type_):
 
 
 def test_numbers_that_dbt_rounded_are_refused():
-    with pytest.raises(SeedPrecisionError) as raised:
+    with raises(conditions.SEED_NUMBER_TOO_LONG) as raised:
         number_type(numbers(Decimal("123456789012345678901234567900")), 0)
     assert raised.value.parameters == {"column": "n"}
 

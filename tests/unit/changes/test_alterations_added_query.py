@@ -7,7 +7,7 @@ from dbt.adapters.spark_mt.definition.columns import ColumnSpec, PrimaryKey
 from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.query.syntax import parse
-from tests.unit.builders import analyzed, conditions, context, resolve, stored
+from tests.unit.builders import analyzed, conditions_of, context, resolve, stored
 
 KEY = (PrimaryKey(("id", "Day")),)
 FIRST = DeclaredDefinition("SELECT id, day, a FROM x -- all of it", constraints=KEY)
@@ -77,4 +77,4 @@ def test_the_first_query_has_full_names_in_another_schema():
 def test_every_mismatch_is_reported(first, ddl, wrong):
     with pytest.raises(MaterializedTableError) as error:
         merged(first, ddl=ddl)
-    assert conditions(error.value) == wrong
+    assert conditions_of(error.value) == wrong

@@ -13,11 +13,9 @@ from structlog.testing import capture_logs
 
 from dbt.adapters.spark_mt.cli import refresh
 from dbt.adapters.spark_mt.client import discovery
-from dbt.adapters.spark_mt.client.rest import (
-    ManagerClient,
-    ManagerRefusedError,
-    ManagerUnreachableError,
-)
+from dbt.adapters.spark_mt.client.rest import ManagerClient
+from dbt.adapters.spark_mt.definition import conditions
+from dbt.adapters.spark_mt.definition.errors import ManagerRefusedError, ManagerUnreachableError
 from dbt.adapters.spark_mt.definition.job import JobStatus
 from dbt.adapters.spark_mt.execution.context import LocalProcesses
 from dbt.adapters.spark_mt.manager.http.app import HttpServer, create_app
@@ -314,7 +312,7 @@ class SilentClient:
             self.now += 10
             if self.silent:
                 self.silent -= 1
-                raise ManagerUnreachableError(url="u", problem="p") from self.error()
+                raise conditions.MANAGER_UNREACHABLE(url="u", problem="p") from self.error()
             return {"job_id": job_id, "status": "FINISHED"}
 
         monkeypatch.setattr(ManagerClient, "job", job)

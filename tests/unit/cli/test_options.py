@@ -7,7 +7,9 @@ import sys
 import click
 import pytest
 
-from dbt.adapters.spark_mt.cli.options import ProfileError, SparkChoice, place_of
+from dbt.adapters.spark_mt.cli.options import SparkChoice, place_of
+from dbt.adapters.spark_mt.definition import conditions
+from tests.support.errors import raises
 
 PROFILES = """
 shop:
@@ -95,7 +97,7 @@ def test_targets_are_rendered_and_chosen(monkeypatch):
 @pytest.mark.usefixtures("project")
 def test_keys_missing_in_other_targets_are_no_error():
     assert place_of(SparkChoice(profile="plain")).schema == "plain"
-    with pytest.raises(ProfileError) as caught:
+    with raises(conditions.PROFILE) as caught:
         place_of(SparkChoice(target="broken"))
     assert "NOBODY_SET_THIS" in caught.value.parameters["problem"]
 
@@ -117,7 +119,7 @@ def test_a_profile_without_jinja_loads_no_dbt(monkeypatch):
     ],
 )
 def test_what_was_named_must_be_there(choice, problem):
-    with pytest.raises(ProfileError) as caught:
+    with raises(conditions.PROFILE) as caught:
         place_of(choice)
     assert problem in caught.value.parameters["problem"]
 
@@ -137,14 +139,14 @@ def test_without_a_project_the_confs_are_those_of_the_command_line(tmp_path, mon
         {"spark.x": "1"},
         "the command line",
     )
-    with pytest.raises(ProfileError):
+    with raises(conditions.PROFILE):
         place_of(SparkChoice(profile="shop"))
 
 
 @pytest.mark.parametrize("text", ["[", "- a list", "\x00"])
 def test_a_file_that_is_no_profile(project, text):
     (project / "profiles.yml").write_text(text)
-    with pytest.raises(ProfileError):
+    with raises(conditions.PROFILE):
         place_of(SparkChoice())
 
 

@@ -13,15 +13,15 @@ from structlog.testing import capture_logs
 
 from dbt.adapters.spark_mt.client import rest
 from dbt.adapters.spark_mt.client.discovery import Discovered
-from dbt.adapters.spark_mt.client.rest import ManagerRelay, ManagerUnreachableError
+from dbt.adapters.spark_mt.client.rest import ManagerRelay
+from dbt.adapters.spark_mt.definition import conditions
+from dbt.adapters.spark_mt.definition.errors import ManagerUnreachableError, TableNotFoundError
 from dbt.adapters.spark_mt.execution.context import LocalProcesses
-from dbt.adapters.spark_mt.execution.errors import TableNotFoundError
 from dbt.adapters.spark_mt.execution.results import Action, AdoptionTerms, RelayedStatement
 from dbt.adapters.spark_mt.manager.http import routes
 from dbt.adapters.spark_mt.manager.http.app import HttpServer, create_app
 from dbt.adapters.spark_mt.manager.http.auth import Access, AccessRules
-from dbt.adapters.spark_mt.manager.http.errors import ManagerBusyError
-from dbt.adapters.spark_mt.manager.views import NotExecutableError
+from tests.support.errors import raises
 from tests.unit.manager.fake import FakeManager
 
 CREATE = RelayedStatement("CREATE MATERIALIZED TABLE shop.t AS SELECT 1 AS n", "auto")
@@ -92,10 +92,12 @@ def test_columns_come_from_the_session(url, manager):
 
 
 def test_its_error_is_that_of_the_statement(url, manager):
-    with pytest.raises(NotExecutableError) as caught:
+    with raises(conditions.NOT_EXECUTABLE) as caught:
         relay_to(url)(RelayedStatement("DROP MATERIALIZED TABLE t"))
-    assert str(caught.value) == str(NotExecutableError(statement="DROP MATERIALIZED TABLE t"))
-    error = TableNotFoundError(table="shop.t")
+    assert str(caught.value) == str(
+        conditions.NOT_EXECUTABLE(statement="DROP MATERIALIZED TABLE t")
+    )
+    error = conditions.NOT_FOUND(table="shop.t")
     manager.before = lambda _: _raise(error)
     with pytest.raises(TableNotFoundError) as found:
         relay_to(url)(CREATE)
@@ -116,8 +118,8 @@ def test_a_manager_that_is_gone():
     ],
 )
 def test_a_busy_manager_is_asked_again(url, manager, ask):
-    assert ManagerBusyError.condition == rest.BUSY
-    left = [ManagerBusyError(limit=1), ManagerBusyError(limit=1)]
+    assert conditions.MANAGER_BUSY.name == rest.BUSY
+    left = [conditions.MANAGER_BUSY(limit=1), conditions.MANAGER_BUSY(limit=1)]
     manager.before = lambda _: _raise(left.pop()) if left else None
     pauses = []
     ask(relay_to(url, pause=pauses.append))
@@ -125,10 +127,10 @@ def test_a_busy_manager_is_asked_again(url, manager, ask):
 
 
 def test_a_statement_that_waits_for_a_busy_manager_is_cancelled(url, manager):
-    left = [ManagerBusyError(limit=1)]
+    left = [conditions.MANAGER_BUSY(limit=1)]
     manager.before = lambda method: _raise(left.pop()) if left and method == "execute" else None
     relay = relay_to(url, pause=lambda _: relay.cancel())
-    with pytest.raises(ManagerBusyError):
+    with raises(conditions.MANAGER_BUSY):
         relay(CREATE)
     assert [method for method, _ in manager.requested] == ["execute", "interrupt"]
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.spark_mt.client import rest
-from dbt.adapters.spark_mt.client.rest import ManagerClient, ManagerRefusedError
-from dbt.adapters.spark_mt.manager.http.errors import ManagerBusyError
+from dbt.adapters.spark_mt.client.rest import ManagerClient
+from dbt.adapters.spark_mt.definition import conditions
+from dbt.adapters.spark_mt.definition.errors import ManagerRefusedError
 
 
 class BusyOrNotError(ManagerRefusedError):
@@ -34,7 +35,7 @@ def asked(monkeypatch):
 
 def test_a_busy_manager_is_asked_again(asked):
     answers, pauses = asked
-    answers += [BusyOrNotError(ManagerBusyError.condition)] * 3 + [{"status": "RUNNING"}]
+    answers += [BusyOrNotError(conditions.MANAGER_BUSY.name)] * 3 + [{"status": "RUNNING"}]
     assert ManagerClient("http://127.0.0.1:1").job("j") == {"status": "RUNNING"}
     assert len(pauses) == 3
 

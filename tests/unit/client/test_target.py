@@ -13,10 +13,11 @@ from dbt.adapters.spark_mt.client import discovery, target
 from dbt.adapters.spark_mt.client.discovery import Discovered
 from dbt.adapters.spark_mt.client.target import automatic_target, server_url
 from dbt.adapters.spark_mt.connections import SparkMTCredentials, target_of
+from dbt.adapters.spark_mt.definition import conditions
+from dbt.adapters.spark_mt.definition.errors import MetastoreInUseError
 from dbt.adapters.spark_mt.execution.context import LocalProcesses
 from dbt.adapters.spark_mt.execution.leases import LeaseCache
 from dbt.adapters.spark_mt.spark.launch import session
-from dbt.adapters.spark_mt.spark.launch.derby import MetastoreInUseError
 
 US = LocalProcesses().owner()
 TOKEN = "t+k/n=;"  # noqa: S105 - made up
@@ -190,7 +191,7 @@ def test_the_holder_of_the_metastore_is_named_with_the_reason(file, monkeypatch,
 
     def locked(*_):
         metastore = file.with_name("metastore_db")
-        raise MetastoreInUseError(metastore=metastore, holder="process 7 (java)")
+        raise conditions.METASTORE_IN_USE(metastore=metastore, holder="process 7 (java)")
 
     monkeypatch.setattr(session, "classic_spark", locked)
     monkeypatch.setattr(discovery, "answers", lambda *_: False)

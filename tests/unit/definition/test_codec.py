@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from dbt.adapters.spark_mt.definition.codec import (
     FORMAT_VERSION,
-    UnreadableDefinitionError,
     decode_definition,
     encode_definition,
 )
@@ -21,6 +20,7 @@ from dbt.adapters.spark_mt.definition.definition import (
     ResolvedDefinition,
     StoredDefinition,
 )
+from dbt.adapters.spark_mt.definition.errors import UnreadableDefinitionError
 from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus, ResolvedStartMode
 from dbt.adapters.spark_mt.definition.positions import (
     BEFORE_ALL,

@@ -1,14 +1,26 @@
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError, made_again
+import pytest
+
+from dbt.adapters.spark_mt.definition.conditions import made_again
+from dbt.adapters.spark_mt.definition.errors import Condition, Group, MaterializedTableError
 
 
-class TableIsOddError(MaterializedTableError):
-    condition = "TABLE_IS_ODD"
-    text = "{table} is odd."
-    remedy = "Make {table} even."
+class OddTableError(MaterializedTableError):
+    """A class that tests catch."""
+
+
+ODD = Condition(
+    OddTableError,
+    Group.EXECUTION,
+    "TABLE_IS_ODD",
+    "A table is odd.",
+    text="{table} is odd.",
+    remedy="Make {table} even.",
+)
 
 
 def test_holds_the_facts_and_prints_condition_violations_and_remedy():
-    error = TableIsOddError(table="db.t", violations=["one", "two {braces}"])
+    error = ODD(table="db.t", violations=["one", "two {braces}"])
+    assert error.condition == "TABLE_IS_ODD"
     assert error.parameters == {"table": "db.t"}
     assert error.violations == ("one", "two {braces}")
     assert str(error).splitlines() == [
@@ -19,17 +31,22 @@ def test_holds_the_facts_and_prints_condition_violations_and_remedy():
     ]
 
 
+def test_an_error_has_the_class_of_its_condition():
+    with pytest.raises(OddTableError):
+        raise ODD(table="db.t")
+
+
 def test_facts_may_hold_braces():
-    assert "{x} is odd" in str(TableIsOddError(table="{x}"))
+    assert "{x} is odd" in str(ODD(table="{x}"))
 
 
 def test_an_error_of_another_process_is_raised_again():
-    error = TableIsOddError(table="db.t", violations=["one"])
+    error = ODD(table="db.t", violations=["one"])
     again = made_again(error.condition, error.parameters, list(error.violations))
-    assert type(again) is TableIsOddError
+    assert type(again) is OddTableError
     assert str(again) == str(error)
 
 
-def test_an_error_of_an_unknown_class_is_not_raised_again():
+def test_an_error_of_an_unknown_condition_is_not_raised_again():
     assert made_again("OTHER", {}, ()) is None
     assert made_again("TABLE_IS_ODD", {"name": "db.t"}, ()) is None

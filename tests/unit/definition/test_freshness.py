@@ -4,15 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dbt.adapters.spark_mt.definition.errors import InvalidValueError, MaterializedTableError
-from dbt.adapters.spark_mt.definition.freshness import (
-    LONGEST_SECONDS,
-    Freshness,
+from dbt.adapters.spark_mt.definition import conditions
+from dbt.adapters.spark_mt.definition.errors import (
     FreshnessTooLongError,
     InvalidFreshnessError,
-    InvalidFreshnessUnitError,
-    TimeUnit,
+    InvalidValueError,
+    MaterializedTableError,
 )
+from dbt.adapters.spark_mt.definition.freshness import LONGEST_SECONDS, Freshness, TimeUnit
+from tests.support.errors import raises
 
 HUGE = st.integers(1, 9999).map(lambda digits: "9" * digits)
 
@@ -64,7 +64,7 @@ def test_names_the_value_it_was_given():
 
 @pytest.mark.parametrize("unit", ["MONTH", "YEAR", "fortnight", "MILLISECOND"])
 def test_refuses_other_units(unit):
-    with pytest.raises(InvalidFreshnessUnitError) as caught:
+    with raises(conditions.INVALID_FRESHNESS_UNIT) as caught:
         Freshness.of("3", unit)
     assert caught.value.condition == "MATERIALIZED_TABLE_INVALID_FRESHNESS_UNIT"
     assert caught.value.parameters == {"unit": unit}
@@ -144,7 +144,7 @@ def test_the_longest_freshness_is_taken_in_every_unit():
 
 
 def test_a_compound_unit_is_an_unknown_unit():
-    with pytest.raises(InvalidFreshnessUnitError) as caught:
+    with raises(conditions.INVALID_FRESHNESS_UNIT) as caught:
         Freshness.parse("INTERVAL '30' DAY TO HOUR")
     assert caught.value.parameters == {"unit": "DAY TO HOUR"}
 

@@ -1,13 +1,14 @@
 import pytest
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.modes import (
     FROM_BEGINNING,
     IntervalUnit,
-    InvalidStartModeError,
     StartInterval,
     StartMode,
     StartModeType,
 )
+from tests.support.errors import raises
 
 WEEK = StartInterval(7, IntervalUnit.DAY)
 
@@ -36,28 +37,28 @@ def test_is_written_as_in_a_statement(mode, sql):
 @pytest.mark.parametrize("kind", [k for k in StartModeType if "FROM_NOW" not in k.value])
 def test_only_from_now_takes_an_interval(kind):
     timestamp = "2025-10-28" if "TIMESTAMP" in kind.value else None
-    with pytest.raises(InvalidStartModeError) as caught:
+    with raises(conditions.INVALID_START_MODE) as caught:
         StartMode(kind, WEEK, timestamp)
     assert caught.value.parameters["startMode"] == kind.value
 
 
 @pytest.mark.parametrize("kind", [k for k in StartModeType if "TIMESTAMP" in k.value])
 def test_from_timestamp_needs_its_timestamp(kind):
-    with pytest.raises(InvalidStartModeError) as caught:
+    with raises(conditions.INVALID_START_MODE) as caught:
         StartMode(kind)
     assert caught.value.parameters["problem"] == "needs a timestamp literal"
 
 
 @pytest.mark.parametrize("kind", [k for k in StartModeType if "TIMESTAMP" not in k.value])
 def test_other_forms_take_no_timestamp(kind):
-    with pytest.raises(InvalidStartModeError) as caught:
+    with raises(conditions.INVALID_START_MODE) as caught:
         StartMode(kind, timestamp="2025-10-28")
     assert caught.value.parameters["problem"] == "takes no timestamp literal"
 
 
 @pytest.mark.parametrize("count", [0, -7])
 def test_intervals_are_positive(count):
-    with pytest.raises(InvalidStartModeError) as caught:
+    with raises(conditions.INVALID_START_MODE) as caught:
         StartInterval(count, IntervalUnit.MONTH)
     assert caught.value.condition == "MATERIALIZED_TABLE_INVALID_START_MODE"
 

@@ -1,11 +1,8 @@
 import pytest
 
-from dbt.adapters.spark_mt.definition.modes import (
-    KEEP_NONE,
-    InvalidStateRetentionError,
-    StateRetention,
-    StateRetentionType,
-)
+from dbt.adapters.spark_mt.definition import conditions
+from dbt.adapters.spark_mt.definition.modes import KEEP_NONE, StateRetention, StateRetentionType
+from tests.support.errors import raises
 
 
 @pytest.mark.parametrize(
@@ -23,7 +20,7 @@ def test_is_written_as_in_a_statement(retention, sql):
 
 @pytest.mark.parametrize("kind", [StateRetentionType.ALL, StateRetentionType.NONE])
 def test_only_ptf_only_names_operators(kind):
-    with pytest.raises(InvalidStateRetentionError) as caught:
+    with raises(conditions.INVALID_STATE_RETENTION) as caught:
         StateRetention(kind, ("dedupe",))
     assert caught.value.condition == "MATERIALIZED_TABLE_INVALID_STATE_RETENTION"
     assert caught.value.parameters == {"stateRetention": kind.value}

@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
+from dbt.adapters.spark_mt.definition import conditions
+from dbt.adapters.spark_mt.definition.errors import UnsupportedDbtError
 from dbt.adapters.spark_mt.definition.releases import (
     DBT,
     JAVA,
     PYTHON,
     UNTESTED,
-    UnsupportedDbtError,
-    UnsupportedJavaError,
-    UnsupportedPythonError,
     check_dbt,
     check_java,
     check_python,
 )
 from dbt.adapters.spark_mt.spark.delta.releases import PAIRS
+from tests.support.errors import raises
 
 ROOT = Path(__file__).parents[3]
 
@@ -47,7 +47,7 @@ def test_a_supported_release_is_not_refused():
 
 @pytest.mark.parametrize("version", [(3, 9), (3, 1), (3, 14), (4, 0)])
 def test_another_python_is_refused(version, monkeypatch):
-    with pytest.raises(UnsupportedPythonError) as raised:
+    with raises(conditions.UNSUPPORTED_PYTHON) as raised:
         check_python(version)
     assert raised.value.parameters["python"] == ".".join(map(str, version))
     assert f"python{PYTHON[-1]} -m venv" in str(raised.value)
@@ -67,7 +67,7 @@ def test_another_dbt_is_refused(version, monkeypatch):
 
 @pytest.mark.parametrize("version", ["1.8.0_392", "11.0.2", "24.0.1", "26-ea", "170.1"])
 def test_another_java_is_refused(version, monkeypatch):
-    with pytest.raises(UnsupportedJavaError) as raised:
+    with raises(conditions.UNSUPPORTED_JAVA) as raised:
         check_java(version, "/opt/java/bin/java", "4.1.4")
     assert raised.value.parameters["home"] == "/opt/java/bin/java"
     assert "openjdk-17-jre-headless" in str(raised.value)
@@ -88,7 +88,7 @@ def test_the_package_does_not_load_in_another_python():
         "import sys; sys.version_info = (3, 9, 18, 'final', 0)\nimport dbt.adapters.spark_mt.api"
     )
     assert done.returncode == 1
-    assert f"[{UnsupportedPythonError.condition}] This is Python 3.9" in done.stderr
+    assert f"[{conditions.UNSUPPORTED_PYTHON.name}] This is Python 3.9" in done.stderr
 
 
 def test_dbt_does_not_start_with_another_dbt(tmp_path):
@@ -107,5 +107,5 @@ cli()
 """
     done = run(code)
     assert done.returncode != 0
-    assert f"[{UnsupportedDbtError.condition}] dbt-core 1.10.23 is installed" in done.stdout
+    assert f"[{conditions.UNSUPPORTED_DBT.name}] dbt-core 1.10.23 is installed" in done.stdout
     assert "Traceback" not in done.stdout + done.stderr

@@ -13,14 +13,15 @@ import yaml
 from dbt.adapters.spark_mt.cli import options
 from dbt.adapters.spark_mt.cli.main import commands
 from dbt.adapters.spark_mt.cli.options import SparkChoice, place_of
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.manager.http.auth import (
     HEALTH,
     Access,
     AccessRules,
 )
-from dbt.adapters.spark_mt.manager.http.errors import WeakTokenError
 from dbt.adapters.spark_mt.manager.views import Health
 from dbt.adapters.spark_mt.spark.launch.session import embedded_metastore
+from tests.support.errors import raises
 from tests.unit.deploy.files import (
     DEPLOY,
     DOCKERFILE,
@@ -114,7 +115,7 @@ def test_the_token_comes_from_the_secret():
 
 
 def test_a_manager_refuses_the_token_of_the_manifest():
-    with pytest.raises(WeakTokenError):
+    with raises(conditions.WEAK_TOKEN):
         Access(AccessRules(host=GIVEN["host"], token=MANIFESTS["Secret"]["stringData"]["token"]))
 
 

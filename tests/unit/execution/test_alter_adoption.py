@@ -3,9 +3,7 @@
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 
-import pytest
-
-from dbt.adapters.spark_mt.changes.compatibility import RowsDifferError
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.positions import VersionedPosition
 from dbt.adapters.spark_mt.execution.alter import Adoptions
 from dbt.adapters.spark_mt.execution.results import Action, AdoptionTerms, RefreshResult
@@ -13,6 +11,7 @@ from dbt.adapters.spark_mt.execution.table_format import FENCE
 from tests.behaviour.adoption import COLUMNS, EQUAL_ROWS, OLD_ROWS, adopt, adoptions, statement
 from tests.behaviour.memory import MemoryTables
 from tests.behaviour.suite import DAY_3, KEYS, prepare, refresh
+from tests.support.errors import raises
 
 
 class Clock:
@@ -92,7 +91,7 @@ def test_a_row_that_comes_after_the_comparison_is_compared_as_well():
     tables.source("t", COLUMNS, EQUAL_ROWS)
     observer = _WritesAfterComparing(tables)
     environment = replace(tables.environment, observer=observer)
-    with pytest.raises(RowsDifferError) as caught:
+    with raises(conditions.ROWS_DIFFER) as caught:
         Adoptions(environment).adopt(statement(), AdoptionTerms(if_equal=True))
     assert caught.value.violations[0].startswith("1 rows differ")
     assert observer.comparisons == 2
@@ -105,6 +104,6 @@ def test_a_query_that_gives_other_rows_each_time_is_not_compared():
     tables.source("t", COLUMNS, EQUAL_ROWS)
     query = "SELECT k, random() AS total FROM orders"
     tables.learn(query, COLUMNS, lambda _: EQUAL_ROWS)
-    with pytest.raises(RowsDifferError) as caught:
+    with raises(conditions.ROWS_DIFFER) as caught:
         adopt(tables, query, "REFRESH_MODE = FULL", if_equal=True)
     assert caught.value.violations == ("The query gives other rows each time (random).",)

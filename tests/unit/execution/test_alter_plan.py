@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from dbt.adapters.spark_mt.definition.errors import NotPlannableError, StatementSyntaxError
 from dbt.adapters.spark_mt.execution.alter import plannable
-from dbt.adapters.spark_mt.execution.errors import NotPlannableError
-from dbt.adapters.spark_mt.statements.errors import StatementSyntaxError
 from dbt.adapters.spark_mt.statements.parser import parse_statement
 
 CREATE = "CREATE OR ALTER MATERIALIZED TABLE t AS SELECT 1 AS a"

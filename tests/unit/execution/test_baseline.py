@@ -2,12 +2,8 @@
 
 import pytest
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.modes import RefreshStatus
-from dbt.adapters.spark_mt.execution.errors import (
-    PositionsLostError,
-    SourceHistoryGoneError,
-    StartModeChangeError,
-)
 from dbt.adapters.spark_mt.execution.results import RefreshResult
 from tests.behaviour.baseline_faults import BaselineFaults
 from tests.behaviour.baselines import (
@@ -26,6 +22,7 @@ from tests.behaviour.baselines import (
     refresh,
 )
 from tests.behaviour.memory import MemoryTables
+from tests.support.errors import raises
 from tests.unit.builders import columns
 
 
@@ -62,7 +59,7 @@ def test_a_source_whose_log_no_longer_reaches_back_suspends(ready):
     for number in 4, 5:
         ready.append("events", [(number, 1, 1)])
     forget_log(ready, "events", keep=1)
-    with pytest.raises(SourceHistoryGoneError) as caught:
+    with raises(conditions.SOURCE_HISTORY_GONE) as caught:
         refresh(ready)
     assert caught.value.parameters["after"] == f"version {version}"
     assert status(ready) is RefreshStatus.SUSPENDED
@@ -84,7 +81,7 @@ def test_a_table_that_does_not_know_its_positions_is_suspended(ready):
     create(ready, clauses=NOW)
     ready.set_property("t", "k", "v")
     forget_log(ready, "t", keep=1)
-    with pytest.raises(PositionsLostError):
+    with raises(conditions.POSITIONS_LOST):
         refresh(ready)
     assert status(ready) is RefreshStatus.SUSPENDED
 
@@ -106,7 +103,7 @@ def test_kept_rows_cannot_be_widened(ready):
         f"CREATE OR ALTER MATERIALIZED TABLE t WITH ('schema.type-widening' = 'true') {LIVE} "
         f"{RESUME} AS {query}"
     )
-    with pytest.raises(StartModeChangeError) as caught:
+    with raises(conditions.UNSUPPORTED_START_MODE_CHANGE) as caught:
         ready.execute(statement)
     assert "widened" in caught.value.parameters["problem"]
 
@@ -120,6 +117,6 @@ def test_a_source_without_versions_allows_only_the_beginning(ready):
     assert create(ready).refresh.rows == 1
     outcome = or_alter(ready, BIG_ROWS, RESUME)
     assert any("cannot resume" in warning for warning in outcome.warnings)
-    with pytest.raises(StartModeChangeError) as caught:
+    with raises(conditions.UNSUPPORTED_START_MODE_CHANGE) as caught:
         or_alter(ready, ROWS, NOW)
     assert "events" in caught.value.parameters["problem"]

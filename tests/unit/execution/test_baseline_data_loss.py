@@ -4,15 +4,16 @@ from dataclasses import replace
 
 import pytest
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.codec import decode_definition, encode_definition
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition, StoredTable
 from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
 from dbt.adapters.spark_mt.definition.positions import OffsetPosition
 from dbt.adapters.spark_mt.execution.baseline import loss_of, with_origin, without_data_loss
-from dbt.adapters.spark_mt.execution.errors import LogHistoryLostError
 from dbt.adapters.spark_mt.planning.steps import RefreshRun
 from dbt.adapters.spark_mt.query.analyzer import Source, SourceKind
+from tests.support.errors import raises
 from tests.support.memory.environment import MemoryEnvironment
 from tests.unit.builders import QUERY, resolve, stored
 
@@ -66,7 +67,7 @@ def test_a_log_that_dropped_nothing_is_read_again(beginning):
 
 def test_a_log_that_dropped_rows_is_not():
     known = table(((str(TOPIC), begins(3)),))
-    with pytest.raises(LogHistoryLostError) as caught:
+    with raises(conditions.LOG_HISTORY_LOST) as caught:
         without_data_loss(world(4), known, RUN)
     assert caught.value.condition == "MATERIALIZED_TABLE_LOG_HISTORY_LOST"
     assert caught.value.parameters["loss"] == (

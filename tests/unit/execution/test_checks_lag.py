@@ -5,6 +5,7 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.freshness import FreshnessStatus, LagStage, SourceActivity
 from dbt.adapters.spark_mt.definition.modes import RefreshMode
@@ -15,7 +16,6 @@ from dbt.adapters.spark_mt.definition.positions import (
     VersionedPosition,
 )
 from dbt.adapters.spark_mt.execution.checks import Goal, lag_of, measure
-from dbt.adapters.spark_mt.execution.errors import SourceNotFoundError
 from dbt.adapters.spark_mt.execution.table_history import TableState, Unread
 from tests.behaviour.memory import MemoryTables
 from tests.support.memory.tables import Change
@@ -38,7 +38,7 @@ class Sources:
     def unread(self, source, position):
         assert position in (AT_3, AT_12)
         if self.changes.get(source.name) == "gone":
-            raise SourceNotFoundError(source=source, problem="there is no such table")
+            raise conditions.SOURCE_NOT_FOUND(source=source, problem="there is no such table")
         return Unread(self.changes.get(source.name))
 
     def activity(self, source):

@@ -4,17 +4,16 @@ from dataclasses import replace
 
 import pytest
 
+from dbt.adapters.spark_mt.definition import conditions
+from dbt.adapters.spark_mt.definition.errors import (
+    CommitConflictError,
+    ExecutorLostError,
+    UnfinishedChangeError,
+)
 from dbt.adapters.spark_mt.definition.positions import UnknownPosition
 from dbt.adapters.spark_mt.execution.commit_metadata import metadata_of
 from dbt.adapters.spark_mt.execution.create import Definitions
-from dbt.adapters.spark_mt.execution.errors import (
-    ExecutorLostError,
-    PartitionedReplaceError,
-    TableExistsError,
-    UnfinishedChangeError,
-)
 from dbt.adapters.spark_mt.execution.executor import retrying
-from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.execution.results import Action
 from dbt.adapters.spark_mt.planning.properties import properties_of
 from dbt.adapters.spark_mt.planning.steps import Fill, Publish
@@ -22,6 +21,7 @@ from dbt.adapters.spark_mt.statements.parser import parse_statement
 from tests.behaviour.harness import Faulty
 from tests.behaviour.memory import MemoryTables
 from tests.behaviour.suite import DAILY, SUMS, WIDER, create, or_alter, prepare
+from tests.support.errors import raises
 from tests.support.memory.table_format import FORMAT
 from tests.support.memory.tables import Change, Snapshot
 
@@ -84,7 +84,7 @@ class Orphaned:
             properties = tuple(sorted(properties_of(step.definition, FORMAT).items()))
             snapshot = Snapshot(columns, ((-1, -1),), properties)
             self.tables.catalog.create_with(step.definition.name, change, snapshot)
-            raise CommitConflictError(table=step.definition.name)
+            raise conditions.CONCURRENT_CHANGE(table=step.definition.name)
         return self.runner.run(step)
 
     def undo(self, step):
@@ -101,7 +101,7 @@ def test_the_rest_of_a_killed_create_is_taken_over(tables):
 
 def test_a_table_created_by_another_writer_meanwhile_is_left_unchanged(tables):
     later = tables.environment.now_ms() + 60_000
-    with pytest.raises(TableExistsError):
+    with raises(conditions.ALREADY_EXISTS):
         tables.execute(f"CREATE MATERIALIZED TABLE t AS {SUMS}", Orphaned(tables, at_ms=later))
     assert tables.rows("t") == [(-1, -1)]
 
@@ -109,7 +109,7 @@ def test_a_table_created_by_another_writer_meanwhile_is_left_unchanged(tables):
 def test_delta_cannot_partition_what_was_clustered(tables):
     create(tables, DAILY, "CLUSTER BY (day)")
     before = tables.stored("t")
-    with pytest.raises(PartitionedReplaceError):
+    with raises(conditions.CANNOT_PARTITION_CLUSTERED):
         create(tables, DAILY, "PARTITIONED BY (day)", "CREATE OR REPLACE")
     assert tables.stored("t") == before
 
@@ -132,9 +132,9 @@ def test_other_errors_are_not_tried_again():
 
     def fail():
         seen.append(1)
-        raise TableExistsError(table="t")
+        raise conditions.ALREADY_EXISTS(table="t")
 
-    with pytest.raises(TableExistsError):
+    with raises(conditions.ALREADY_EXISTS):
         retrying(fail)
     assert len(seen) == 1
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from dbt.adapters.spark_mt.execution.errors import TableNotFoundError, problem_of
+from dbt.adapters.spark_mt.definition import conditions
+from dbt.adapters.spark_mt.execution.errors import problem_of
 
 
 class OfJavaError(Exception):
@@ -25,7 +26,7 @@ class OfJavaError(Exception):
         (OSError("[TASK_WRITE_FAILED] disk full\n\nJVM stacktrace:\n\tat java.io"), "disk full"),
         (OSError("\n  first line\nsecond line"), "first line"),
         (KeyboardInterrupt(), "KeyboardInterrupt"),
-        (TableNotFoundError(table="t"), "SHOW MATERIALIZED TABLES"),
+        (conditions.NOT_FOUND(table="t"), "SHOW MATERIALIZED TABLES"),
     ],
 )
 def test_the_problem_has_no_stack(error, problem):

@@ -5,10 +5,11 @@ from threading import Barrier
 
 import pytest
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
+from dbt.adapters.spark_mt.definition.errors import RefreshFailedError, UnfinishedChangeError
 from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus, Owner
 from dbt.adapters.spark_mt.execution.context import run_parallel, run_sequential
-from dbt.adapters.spark_mt.execution.errors import RefreshFailedError, UnfinishedChangeError
 from dbt.adapters.spark_mt.execution.executor import execute
 from dbt.adapters.spark_mt.execution.ports import StepResult
 from dbt.adapters.spark_mt.planning.steps import (
@@ -39,7 +40,9 @@ class Runner:
     """Remembers what was run and undone, and fails where configured."""
 
     failing: object = None
-    error: Exception = field(default_factory=lambda: RefreshFailedError(table="t", problem="x"))
+    error: Exception = field(
+        default_factory=lambda: conditions.REFRESH_FAILED(table="t", problem="x")
+    )
     done: list = field(default_factory=list)
     undone: list = field(default_factory=list)
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from dbt.adapters.spark_mt.definition.errors import ConstraintViolatedError
 from dbt.adapters.spark_mt.definition.job import JobStatus
-from dbt.adapters.spark_mt.execution.errors import ConstraintViolatedError
 from dbt.adapters.spark_mt.execution.executor import LONGEST_ERROR, perform
 from dbt.adapters.spark_mt.execution.operations import TableOperations
 from dbt.adapters.spark_mt.planning.steps import Fill, Plan, RecordJob, Register

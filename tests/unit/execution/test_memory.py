@@ -7,8 +7,7 @@ import pytest
 
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.commit_metadata import CommitKind, CommitMetadata
-from dbt.adapters.spark_mt.execution.ports import CommitConflictError
-from dbt.adapters.spark_mt.query.analyzer import QueryError
+from dbt.adapters.spark_mt.definition.errors import CommitConflictError, QueryError
 from tests.behaviour.memory import MemoryTables
 from tests.behaviour.suite import SUMS, prepare
 from tests.support.memory.catalog import MemoryCatalog

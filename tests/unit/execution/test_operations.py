@@ -8,15 +8,10 @@ from typing import get_args
 
 import pytest
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import TableName
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.execution.errors import (
-    InvalidNameError,
-    NotPlannableError,
-    StreamsOverConnectError,
-)
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError, NotPlannableError
 from dbt.adapters.spark_mt.execution.operations import _CARRY_OUT, TableOperations, executed
-from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.execution.results import (
     Action,
     AdoptionTerms,
@@ -29,6 +24,7 @@ from dbt.adapters.spark_mt.statements.nodes import Statement
 from dbt.adapters.spark_mt.statements.parser import ParsedStatement
 from tests.behaviour.memory import MemoryTables
 from tests.behaviour.suite import DAILY, DAY_1, DAY_2, SUMS, create, prepare
+from tests.support.errors import raises
 from tests.support.parses import counted_parses
 
 STATEMENT = f"CREATE OR ALTER MATERIALIZED TABLE t REFRESH_MODE = FULL AS {SUMS}"
@@ -204,7 +200,7 @@ def test_a_writer_who_was_first_is_seen_by_the_second_attempt(tables):
             if not self.lost:
                 self.lost = True
                 tables.execute("ALTER MATERIALIZED TABLE t SET FRESHNESS = INTERVAL '7' HOUR")
-                raise CommitConflictError(table="t")
+                raise conditions.CONCURRENT_CHANGE(table="t")
             return self.runner.run(step)
 
         def undo(self, step):
@@ -288,7 +284,7 @@ class NoStreams:
     """Carries out no step: each would need a stream."""
 
     def run(self, _):
-        raise StreamsOverConnectError(table="t", reason="a log")
+        raise conditions.STREAMS_OVER_CONNECT(table="t", reason="a log")
 
     def undo(self, step):
         pass
@@ -339,7 +335,7 @@ def test_an_error_in_the_driver_is_that_of_the_statement(tables):
 
 
 def test_without_a_relay_the_error_stays(tables):
-    with pytest.raises(StreamsOverConnectError):
+    with raises(conditions.STREAMS_OVER_CONNECT):
         operations(tables, runner=NoStreams()).materialize(STATEMENT)
 
 
@@ -362,7 +358,7 @@ def test_a_plan_refuses_a_name_that_create_refuses(tables, name):
     statement = f"CREATE MATERIALIZED TABLE {name} AS {SUMS}"
     planned = operations(tables).plan(statement)
     assert planned.verdict is Verdict.REFUSED
-    with pytest.raises(InvalidNameError):
+    with raises(conditions.INVALID_NAME):
         operations(tables).execute(statement)
 
 

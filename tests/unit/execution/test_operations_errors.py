@@ -8,11 +8,10 @@ from inspect import getmembers, isfunction
 import pytest
 
 from dbt.adapters.spark_mt.api import MaterializedTables
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import TableName
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.execution.errors import UnexpectedError
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError, QueryError
 from dbt.adapters.spark_mt.execution.operations import TableOperations
-from dbt.adapters.spark_mt.query.analyzer import QueryError
 from tests.behaviour.memory import MemoryTables
 from tests.behaviour.suite import SUMS, prepare
 
@@ -120,7 +119,7 @@ def test_a_failure_at_any_port_is_an_error_of_ours_with_its_cause(port, after):
         failed, raised = failing_at(port, InjectedError("the disk is gone"), call, after)
         reached += failed
         assert raised is None or isinstance(raised, MaterializedTableError)
-        if isinstance(raised, UnexpectedError):
+        if raised is not None and raised.kind is conditions.UNEXPECTED_ERROR:
             assert isinstance(raised.__cause__, InjectedError)
             assert "InjectedError: the disk is gone" in str(raised)
     assert reached or after
@@ -129,7 +128,7 @@ def test_a_failure_at_any_port_is_an_error_of_ours_with_its_cause(port, after):
 def test_the_error_names_the_table_of_the_statement():
     error = InjectedError("no space")
     _, raised = failing_at("runner", error, CALLS["refresh statement"])
-    assert isinstance(raised, UnexpectedError)
+    assert raised.kind is conditions.UNEXPECTED_ERROR
     assert raised.__cause__ is error
     assert raised.parameters["table"] == "t"
 

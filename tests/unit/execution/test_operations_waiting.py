@@ -6,13 +6,13 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
+from dbt.adapters.spark_mt.definition.errors import WaitTimeoutError
 from dbt.adapters.spark_mt.definition.job import (
     ContinuousRefreshHandler,
     JsonRefreshHandlerSerializer,
     Lease,
     Owner,
 )
-from dbt.adapters.spark_mt.execution.errors import WaitTimeoutError
 from dbt.adapters.spark_mt.execution.jobs import keeper_of
 from dbt.adapters.spark_mt.execution.operations import await_fresh, await_started
 from dbt.adapters.spark_mt.execution.refresh import Refreshes, RequestedRefresh

@@ -5,18 +5,13 @@ from datetime import datetime, timezone
 
 import pytest
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import Column, TableName
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.execution.errors import (
-    BusySourcesError,
-    ConstraintViolatedError,
-    InconsistentTableError,
+from dbt.adapters.spark_mt.definition.errors import (
+    MaterializedTableError,
     NotMaterializedError,
-    OutcomeUnknownError,
-    RefreshFailedError,
     RefreshNotIncrementalError,
     RefreshSchemaError,
-    SourceFilesGoneError,
     TableNotFoundError,
 )
 from dbt.adapters.spark_mt.execution.ports import StepRunner
@@ -24,7 +19,6 @@ from dbt.adapters.spark_mt.execution.refresh import Refreshes, RequestedRefresh
 from dbt.adapters.spark_mt.execution.results import Action, RefreshResult
 from dbt.adapters.spark_mt.planning.steps import SCHEDULED, ApplyChanges
 from dbt.adapters.spark_mt.strategies import differential
-from dbt.adapters.spark_mt.strategies.checks import NotIncrementalError
 from tests.behaviour.memory import MemoryTables
 from tests.behaviour.suite import (
     DAILY,
@@ -40,6 +34,7 @@ from tests.behaviour.suite import (
     prepare,
     refresh,
 )
+from tests.support.errors import raises
 from tests.unit.builders import columns
 
 T = TableName("t")
@@ -159,7 +154,7 @@ class TestWithoutPins:
         before = tables.stored("t")
         tables.append("orders", [(3, DAY_1, 3)])
         moves.extend(range(100))
-        with pytest.raises(BusySourcesError):
+        with raises(conditions.SOURCES_TOO_BUSY):
             refresh(tables)
         assert tables.stored("t") == before
 
@@ -202,7 +197,7 @@ def test_only_a_healthy_materialized_table_is_refreshed(tables):
     tables.drop("t")
     create(tables, WIDER)
     tables.drop_column("t", "n")
-    with pytest.raises(InconsistentTableError):
+    with raises(conditions.CHANGED_OUTSIDE):
         forced(tables)
 
 
@@ -290,9 +285,9 @@ class NoChanges:
 @pytest.mark.parametrize(
     ("error", "strategy"),
     [
-        (RefreshFailedError(table=T, problem="no such row"), "recompute"),
-        (ConstraintViolatedError(table=T, violations=["twice"]), "recompute"),
-        (OutcomeUnknownError(table=T, problem="gone"), None),
+        (conditions.REFRESH_FAILED(table=T, problem="no such row"), "recompute"),
+        (conditions.CONSTRAINT_VIOLATED(table=T, violations=["twice"]), "recompute"),
+        (conditions.OUTCOME_UNKNOWN(table=T, problem="gone"), None),
     ],
 )
 def test_a_change_that_cannot_be_applied_leads_to_a_recompute(tables, error, strategy):
@@ -301,7 +296,7 @@ def test_a_change_that_cannot_be_applied_leads_to_a_recompute(tables, error, str
     environment = tables.environment
     tables.environment = replace(environment, runner=NoChanges(environment.runner, error))
     if strategy is None:
-        with pytest.raises(OutcomeUnknownError):
+        with raises(conditions.OUTCOME_UNKNOWN):
             refresh(tables)
         return
     assert refresh(tables).strategy == strategy
@@ -314,7 +309,7 @@ def test_files_of_a_source_that_were_vacuumed_are_named_as_its_history(tables):
     incremental(tables)
     tables.append("orders", [(1, DAY_1, 5)])
     environment = tables.environment
-    gone = SourceFilesGoneError(table=T, sources="c.s.orders", problem="[FILE_NOT_FOUND] a")
+    gone = conditions.SOURCE_FILES_GONE(table=T, sources="c.s.orders", problem="[FILE_NOT_FOUND] a")
     tables.environment = replace(environment, runner=NoChanges(environment.runner, gone))
     assert refresh(tables).strategy == "recompute"
     (job,) = environment.execution_context.log.jobs("spark_catalog", 0)[:1]
@@ -354,7 +349,7 @@ def test_strict_refuses_what_must_compute_all_rows(tables):
 
 
 def test_strict_refuses_a_query_that_must_compute_all_rows(tables):
-    with pytest.raises(NotIncrementalError) as caught:
+    with raises(conditions.NOT_INCREMENTAL) as caught:
         create(tables, SUMS, "WITH ('incremental' = 'strict') REFRESH_MODE = FULL")
     assert caught.value.violations == ("REFRESH_MODE is FULL (FULL_MODE)",)
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dbt.adapters.spark_mt.definition.columns import Column
+from dbt.adapters.spark_mt.definition.errors import BaselineBrokenError, RefreshNotIncrementalError
 from dbt.adapters.spark_mt.definition.modes import RefreshStatus
-from dbt.adapters.spark_mt.execution.errors import BaselineBrokenError, RefreshNotIncrementalError
 from dbt.adapters.spark_mt.execution.refresh import Refreshes, RequestedRefresh
 from dbt.adapters.spark_mt.execution.results import RefreshResult
 from dbt.adapters.spark_mt.strategies import differential

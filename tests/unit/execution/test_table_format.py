@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.definition.errors import CommitConflictError
 from dbt.adapters.spark_mt.definition.table_format import TableRef
-from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.execution.table_format import InstalledTables
 from tests.behaviour.table_format import DDL, FormatWorld, TableFormatContract
 from tests.support.memory.catalog import MemoryCatalog

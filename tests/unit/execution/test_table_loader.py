@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.spark_mt.definition.codec import UnreadableDefinitionError, encode_definition
+from dbt.adapters.spark_mt.definition.codec import encode_definition
 from dbt.adapters.spark_mt.definition.columns import Column, TableName
 from dbt.adapters.spark_mt.definition.commit_metadata import CommitKind, CommitMetadata
 from dbt.adapters.spark_mt.definition.definition import (
@@ -14,6 +14,7 @@ from dbt.adapters.spark_mt.definition.definition import (
     UnmanagedTable,
     Unreadable,
 )
+from dbt.adapters.spark_mt.definition.errors import UnreadableDefinitionError
 from dbt.adapters.spark_mt.execution.table_loader import (
     Table,
     identify,

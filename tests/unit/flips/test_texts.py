@@ -7,6 +7,7 @@ import pytest
 from dbt.adapters.spark_mt.statements.parser import parse_statement
 from dbt.adapters.spark_mt.statements.renderer import render
 from tests.flips.texts import ALL_TEXTS
+from tests.support.errors import raises
 
 READ = [text for text in ALL_TEXTS if text.node]
 REFUSED = [text for text in ALL_TEXTS if text.error]
@@ -27,7 +28,7 @@ def test_is_read(text):
 
 @pytest.mark.parametrize("text", REFUSED, ids=name)
 def test_is_refused(text):
-    with pytest.raises(text.error) as error:
+    with raises(text.error) as error:
         parse_statement(text.sql)
     found = error.value.parameters
     assert {fact: found[fact] for fact in text.facts} == text.facts

@@ -10,11 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from dbt.adapters.spark_mt.definition.codec import (
-    UnreadableDefinitionError,
-    decode_definition,
-    encode_definition,
-)
+from dbt.adapters.spark_mt.definition.codec import decode_definition, encode_definition
+from dbt.adapters.spark_mt.definition.errors import UnreadableDefinitionError
 from dbt.adapters.spark_mt.execution.repair import known_table
 from dbt.adapters.spark_mt.spark.registry.registry import entry_of, known_of
 from tests.unit.formats import samples, test_golden

@@ -10,11 +10,7 @@ import pytest
 
 from dbt.adapters.spark_mt.client import discovery
 from dbt.adapters.spark_mt.client.discovery import Discovered, NotFound
-from dbt.adapters.spark_mt.definition.codec import (
-    UnreadableDefinitionError,
-    decode_definition,
-    encode_definition,
-)
+from dbt.adapters.spark_mt.definition.codec import decode_definition, encode_definition
 from dbt.adapters.spark_mt.definition.columns import Column, SourceColumns
 from dbt.adapters.spark_mt.definition.commit_metadata import (
     CommitKind,
@@ -22,6 +18,7 @@ from dbt.adapters.spark_mt.definition.commit_metadata import (
     decode_commit,
     encode_commit,
 )
+from dbt.adapters.spark_mt.definition.errors import UnreadableDefinitionError
 from dbt.adapters.spark_mt.definition.job import (
     SILENCE_MS,
     JobStatus,

@@ -6,8 +6,8 @@ import pytest
 
 from dbt.adapters.spark_mt.api import MaterializedTables
 from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.definition.errors import NotFreshError, NotHostedError
 from dbt.adapters.spark_mt.definition.positions import VersionedPosition
-from dbt.adapters.spark_mt.execution.errors import NotFreshError, NotHostedError
 from dbt.adapters.spark_mt.execution.results import Action, StatementOutcome
 from dbt.adapters.spark_mt.hosting.host import Host, Wanted
 from dbt.adapters.spark_mt.hosting.policy import HostPhase, HostProgress

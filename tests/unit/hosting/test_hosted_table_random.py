@@ -7,8 +7,8 @@ from random import Random
 
 import pytest
 
+from dbt.adapters.spark_mt.definition.errors import CommitConflictError
 from dbt.adapters.spark_mt.definition.modes import RefreshStatus
-from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.hosting.policy import HostPhase
 from tests.behaviour.hosting import BIG, EVENTS, FIRST, LIVE, ROWS, assert_equals_query, prepare
 from tests.behaviour.hosting_memory import MemoryWorld

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import TableName
-from dbt.adapters.spark_mt.execution.errors import TableNotFoundError
 from dbt.adapters.spark_mt.hosting.policy import Failures, HostPhase, HostPolicy, cause_of
 from tests.behaviour.hosting import assert_each_row_once, create, prepare
 from tests.behaviour.hosting_memory import MemoryWorld
 
 
 def missing(name):
-    return TableNotFoundError(table=TableName(name))
+    return conditions.NOT_FOUND(table=TableName(name))
 
 
 def test_failures_of_one_cause_are_counted_apart_from_others():

@@ -6,16 +6,10 @@ import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import Column
 from dbt.adapters.spark_mt.definition.freshness import FreshnessStatus
 from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus
-from dbt.adapters.spark_mt.execution.errors import (
-    AlreadyResumedError,
-    AlreadySuspendedError,
-    SuspendedError,
-    TableInitializingError,
-    TableNotFoundError,
-)
 from dbt.adapters.spark_mt.execution.results import (
     Action,
     ResultColumn,
@@ -25,7 +19,6 @@ from dbt.adapters.spark_mt.execution.results import (
 from dbt.adapters.spark_mt.manager.views import (
     ChangeView,
     Health,
-    NotExecutableError,
     RefreshSubmitted,
     RefreshTotals,
     TableDetails,
@@ -143,7 +136,7 @@ class FakeManager:
         if "dropped_column" in statement:
             return ChangeView(name, "REFUSED", violations=("The column x cannot be dropped.",))
         if name not in self._tables and not isinstance(parsed, CreateTable):
-            raise TableNotFoundError(table=name)
+            raise conditions.NOT_FOUND(table=name)
         action = "ALTERED" if name in self._tables else "CREATED"
         return ChangeView(name, action, ("The freshness becomes 3 minutes.",), message="Planned.")
 
@@ -152,7 +145,7 @@ class FakeManager:
         self._note("execute", request)
         parsed = parse(request.statement.text)
         if not isinstance(parsed, CreateTable):
-            raise NotExecutableError(statement=request.statement.text)
+            raise conditions.NOT_EXECUTABLE(statement=request.statement.text)
         outcome = StatementOutcome(
             str(parsed.name.within(request.catalog, request.schema)), Action.CREATED, ("created",)
         )
@@ -193,7 +186,7 @@ class FakeManager:
         with self._lock:
             view = self._get(name).view
             if view.status == "SUSPENDED":
-                raise AlreadySuspendedError(table=view.name, reason="")
+                raise conditions.ALREADY_SUSPENDED(table=view.name, reason="")
             self.change(
                 name,
                 status="SUSPENDED",
@@ -208,7 +201,7 @@ class FakeManager:
         with self._lock:
             view = self._get(name).view
             if view.status != "SUSPENDED":
-                raise AlreadyResumedError(table=view.name)
+                raise conditions.ALREADY_RESUMED(table=view.name)
             self.change(
                 name, status="ACTIVATED", activity="streaming", freshness_status=FreshnessStatus.MET
             )
@@ -226,7 +219,7 @@ class FakeManager:
         with self._lock:
             full = str(_full(parse_name(name)))
             if full not in self._tables:
-                raise TableNotFoundError(table=full)
+                raise conditions.NOT_FOUND(table=full)
             return self._tables[full]
 
     def _put(self, details: TableDetails) -> None:
@@ -253,9 +246,9 @@ def _full(name: TableName) -> TableName:
 
 def _refuse(view: TableView, request: RefreshRequest) -> None:
     if view.status == "INITIALIZING":
-        raise TableInitializingError(table=view.name, owner=str(OWNER), since="14:49:40")
+        raise conditions.INITIALIZING(table=view.name, owner=str(OWNER), since="14:49:40")
     if view.status == "SUSPENDED" and request.is_periodic:
-        raise SuspendedError(table=view.name, reason="")
+        raise conditions.SUSPENDED(table=view.name, reason="")
 
 
 def _totals(details: TableDetails) -> RefreshTotals:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_mt.definition.freshness import FreshnessStatus
-from dbt.adapters.spark_mt.definition.job import JobStatus
-from dbt.adapters.spark_mt.execution.errors import (
+from dbt.adapters.spark_mt.definition.errors import (
     AlreadyResumedError,
     AlreadySuspendedError,
     SuspendedError,
     TableNotFoundError,
 )
+from dbt.adapters.spark_mt.definition.freshness import FreshnessStatus
+from dbt.adapters.spark_mt.definition.job import JobStatus
 from dbt.adapters.spark_mt.manager.views import RefreshRequest
 from tests.unit.manager.fake import FakeManager
 from tests.unit.manager.samples import many_tables

@@ -8,24 +8,17 @@ from datetime import datetime, timezone
 
 import pytest
 
+from dbt.adapters.spark_mt.definition import conditions
+from dbt.adapters.spark_mt.definition.errors import SuspendedError, TableNotFoundError
 from dbt.adapters.spark_mt.definition.job import JobKind, JobStatus
-from dbt.adapters.spark_mt.execution.errors import (
-    SuspendedError,
-    TableNotFoundError,
-    UnknownPartitionKeyError,
-)
 from dbt.adapters.spark_mt.execution.jobs import WAITING_MS, with_effective_status
 from dbt.adapters.spark_mt.execution.refresh import RequestedRefresh
 from dbt.adapters.spark_mt.execution.results import AdoptionTerms, RelayedStatement
-from dbt.adapters.spark_mt.manager.runs import (
-    RefreshNotAcceptedError,
-    decode_request,
-    encode_request,
-)
-from dbt.adapters.spark_mt.manager.views import NotExecutableError, RefreshRequest, StatementRequest
-from dbt.adapters.spark_mt.resolution.options import InvalidRunOptionsError
+from dbt.adapters.spark_mt.manager.runs import decode_request, encode_request
+from dbt.adapters.spark_mt.manager.views import RefreshRequest, StatementRequest
 from dbt.adapters.spark_mt.statements.nodes import PartitionValue
 from tests.behaviour.hosting import EVENTS, FIRST, ROWS
+from tests.support.errors import raises
 from tests.support.parses import counted_parses
 from tests.unit.manager.test_runs_scheduled import PARTITIONED
 from tests.unit.manager.world import CATALOG, DAILY, HOURLY, LIVE, world
@@ -184,7 +177,7 @@ def test_a_waiting_refresh_is_kept_when_its_manager_ends(life, manager, why):
 
 def test_a_manager_that_stops_accepts_nothing(manager):
     manager.manager.stop(1)
-    with pytest.raises(RefreshNotAcceptedError):
+    with raises(conditions.REFRESH_NOT_ACCEPTED):
         ask(manager, RefreshRequest("t"))
 
 
@@ -240,7 +233,7 @@ def test_a_thousand_accepted_refreshes_wait_without_a_false_state_and_without_co
     job_ids = [ask(manager, RefreshRequest(names[n % TABLES])) for n in range(REFRESHES)]
     life.live(5)
     assert log.version("") - written <= 4, "their rows are written together"
-    with pytest.raises(RefreshNotAcceptedError) as full:
+    with raises(conditions.REFRESH_NOT_ACCEPTED) as full:
         replace(manager.submissions, most=REFRESHES - 10).submit(RefreshRequest("m0"))
     assert full.value.parameters["reason"] == f"{REFRESHES - 10} refreshes wait already"
     written = log.version("")
@@ -349,7 +342,7 @@ def test_what_cannot_be_begun_is_refused_and_leaves_no_job(life, manager):
     recorded = len(life.tables.memory.log.appended)
     with pytest.raises(TableNotFoundError):
         ask(manager, RefreshRequest("nothing"))
-    with pytest.raises(InvalidRunOptionsError):
+    with raises(conditions.INVALID_RUN_OPTIONS):
         ask(manager, RefreshRequest("t", run_options=(("nonsense", "1"),)))
     life.execute("ALTER MATERIALIZED TABLE t SUSPEND")
     with pytest.raises(SuspendedError):
@@ -399,7 +392,7 @@ def test_a_manager_parses_a_statement_once(manager, monkeypatch, statement):
     ],
 )
 def test_a_statement_that_needs_no_manager_is_refused(manager, statement):
-    with pytest.raises(NotExecutableError):
+    with raises(conditions.NOT_EXECUTABLE):
         manager.manager.execute(StatementRequest(statement, "r1"))
 
 
@@ -424,7 +417,7 @@ def test_a_partition_is_refreshed_alone(life):
 def test_a_partition_of_a_column_that_is_none_fails_the_job(life, manager):
     job = ended(life, manager, ask(manager, RefreshRequest("t", partition=(("ds", "x"),))))
     assert job.status is JobStatus.FAILED
-    assert job.error.startswith(f"[{UnknownPartitionKeyError.condition}]")
+    assert job.error.startswith(f"[{conditions.UNKNOWN_PARTITION_KEY.name}]")
 
 
 def test_a_running_refresh_of_a_killed_manager_has_failed_and_is_not_repeated(life, manager):

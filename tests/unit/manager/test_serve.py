@@ -13,13 +13,13 @@ import pytest
 
 from dbt.adapters.spark_mt.client import discovery
 from dbt.adapters.spark_mt.client.discovery import Discovered, NotFound
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.job import Owner
 from dbt.adapters.spark_mt.execution.context import LocalProcesses
 from dbt.adapters.spark_mt.manager import serve as serving
-from dbt.adapters.spark_mt.manager.http.errors import AddressTakenError
 from dbt.adapters.spark_mt.manager.serve import ServeOptions
 from dbt.adapters.spark_mt.spark.launch import connect_server
-from dbt.adapters.spark_mt.spark.launch.jvm_launch import UnusableFolderError
+from tests.support.errors import raises
 
 OURS = LocalProcesses().owner()
 
@@ -93,7 +93,7 @@ def refused(tmp_path, monkeypatch):
 
     def serve(error, home=tmp_path, **options):
         found = ServeOptions(home, **{"port": 0, "log_folder": tmp_path, **options})
-        with pytest.raises(error) as raised:
+        with raises(error) as raised:
             serving.serve(found, lambda: None)
         return raised.value.parameters
 
@@ -104,7 +104,7 @@ def refused(tmp_path, monkeypatch):
 def test_a_port_in_use_is_found_before_spark_starts(refused, file, which):
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
-        assert refused(AddressTakenError, **{which: port})["port"] == str(port)
+        assert refused(conditions.ADDRESS_TAKEN, **{which: port})["port"] == str(port)
     assert not file.exists()
 
 
@@ -112,13 +112,13 @@ def test_a_port_in_use_is_found_before_spark_starts(refused, file, which):
 def test_a_folder_that_cannot_be_used_is_found_before_spark_starts(refused, tmp_path, which):
     (tmp_path / "file").write_text("")
     for folder in (tmp_path / "file", tmp_path / "file" / "below", Path("/proc/nothing")):
-        assert refused(UnusableFolderError, **{which: folder})["folder"] == str(folder)
+        assert refused(conditions.UNUSABLE_FOLDER, **{which: folder})["folder"] == str(folder)
 
 
 def test_a_discovery_file_that_cannot_be_written_is_found_before_spark_starts(refused, file):
     file.mkdir()
     (file / "something").write_text("")
-    assert refused(UnusableFolderError)["folder"] == str(file.parent)
+    assert refused(conditions.UNUSABLE_FOLDER)["folder"] == str(file.parent)
 
 
 class Wrapper:

@@ -12,11 +12,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.job import StoredHandler
-from dbt.adapters.spark_mt.execution.workflows import (
-    WorkflowNotFoundError,
-    WorkflowScheduler,
-)
+from dbt.adapters.spark_mt.execution.workflows import WorkflowScheduler
 from tests.unit.manager.world import HOURLY, LIVE, world
 
 SCHEDULER = "my_schedulers:create"
@@ -81,7 +79,9 @@ class TicketScheduler:
 
     def modify_refresh_workflow(self, workflow) -> None:
         if workflow.handler.number not in self._service.workflows:
-            raise WorkflowNotFoundError(scheduler=SCHEDULER, workflow=workflow.handler.number)
+            raise conditions.WORKFLOW_NOT_FOUND(
+                scheduler=SCHEDULER, workflow=workflow.handler.number
+            )
         self._service.asleep.add(workflow.handler.number)
 
     def delete_refresh_workflow(self, workflow) -> None:

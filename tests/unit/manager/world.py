@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import time_machine
 
+from dbt.adapters.spark_mt.definition import conditions
+from dbt.adapters.spark_mt.definition.errors import NotHostedError
 from dbt.adapters.spark_mt.definition.job import Owner
 from dbt.adapters.spark_mt.execution.environment import QuietTables
-from dbt.adapters.spark_mt.execution.errors import NotHostedError
 from dbt.adapters.spark_mt.execution.leases import Claim, Leadership
 from dbt.adapters.spark_mt.execution.operations import TableOperations, executed
-from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.execution.refresh import Refreshes
 from dbt.adapters.spark_mt.execution.workflows import SchedulerContext
 from dbt.adapters.spark_mt.hosting.hosted_table import HostedTable
@@ -118,7 +118,7 @@ class HandHosting:
 
     def progress(self, name):
         if name not in self._tables:
-            raise NotHostedError(table=name)
+            raise conditions.NOT_HOSTED(table=name)
         return self._tables[name].progress
 
     def work(self) -> None:
@@ -178,7 +178,7 @@ class Conflict:
     def run(self, step):
         if self._process.conflicts and isinstance(step, Fill):
             self._process.conflicts -= 1
-            raise CommitConflictError(table=step.definition.name)
+            raise conditions.CONCURRENT_CHANGE(table=step.definition.name)
         return self._runner.run(step)
 
     def undo(self, step) -> None:

@@ -4,10 +4,9 @@ import json
 
 import pytest
 
-from dbt.adapters.spark_mt.changes.compatibility import DroppedColumnError
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import Column
 from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
-from dbt.adapters.spark_mt.execution.errors import TableExistsError
 from dbt.adapters.spark_mt.planning.explain import Verdict, refused, summarize, verdict_of
 from dbt.adapters.spark_mt.planning.steps import (
     CommitDefinition,
@@ -64,7 +63,7 @@ def test_a_summary_has_what_explain_says_once():
 
 
 def test_a_refusal_lists_every_violation_once_and_the_remedy():
-    error = DroppedColumnError(
+    error = conditions.DROPPED_COLUMN(
         violations=["one", "two"], table="t", oldCount=3, newCount=2, dropped="`a`"
     )
     summary = refused("t", error)
@@ -76,5 +75,5 @@ def test_a_refusal_lists_every_violation_once_and_the_remedy():
 
 
 def test_a_refusal_for_one_reason_is_its_whole_text():
-    error = TableExistsError(table="t")
+    error = conditions.ALREADY_EXISTS(table="t")
     assert refused("t", error).violations == (str(error),)

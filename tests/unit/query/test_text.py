@@ -7,14 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.query.text import (
-    LookupTimeError,
     blank,
     naming_variables,
     replace_at,
     shape_of,
     without_lookups,
 )
+from tests.support.errors import raises
 
 
 def named(query: str) -> list[str]:
@@ -258,7 +259,7 @@ def test_text_that_cannot_be_split_is_left_to_spark() -> None:
     ],
 )
 def test_other_times_are_refused_and_version_as_of_named(time: str) -> None:
-    with pytest.raises(LookupTimeError) as caught:
+    with raises(conditions.LOOKUP_TIME_NOT_SUPPORTED) as caught:
         without_lookups(f"select 1 from o\njoin s.t for system_time as of {time}")
     assert caught.value.parameters["relation"] == "s.t"
     assert caught.value.parameters["line"] == "2"

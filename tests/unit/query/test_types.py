@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dbt.adapters.spark_mt.definition.errors import InvalidTypeError
 from dbt.adapters.spark_mt.query.types import (
     DataType,
-    InvalidTypeError,
     StructField,
     canonical_type,
     castable_ddl,

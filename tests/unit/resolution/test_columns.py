@@ -2,16 +2,17 @@ from dataclasses import replace
 
 import pytest
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import Column, ColumnSpec
 from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.resolution.columns import (
-    ColumnTypeError,
     content_query,
     query_positions,
     unstored_columns,
 )
-from tests.unit.builders import columns, conditions, context, resolve
+from tests.support.errors import raises
+from tests.unit.builders import columns, conditions_of, context, resolve
 
 QUERY_COLUMNS = "a INT; b DECIMAL(10,2); c STRING"
 
@@ -31,7 +32,7 @@ def definition(*specs, ddl=QUERY_COLUMNS, **facts):
 def refused(*specs, ddl=QUERY_COLUMNS, **facts):
     with pytest.raises(MaterializedTableError) as caught:
         definition(*specs, ddl=ddl, **facts)
-    return conditions(caught.value)
+    return conditions_of(caught.value)
 
 
 def test_without_a_list_the_columns_are_the_query_s_with_canonical_types():
@@ -113,7 +114,7 @@ def test_both_types_are_named():
 )
 def test_what_is_advised_about_a_type_can_be_done(given, listed, followed):
     """Spark casts to CHAR and VARCHAR by casting to STRING: that gives no column of such a type."""
-    with pytest.raises(ColumnTypeError) as caught:
+    with raises(conditions.COLUMN_TYPE) as caught:
         definition(f"a {listed}", ddl=f"a {given}")
     assert followed in caught.value.parameters["instead"]
     cast = followed.partition("CAST the column to ")[2].partition(" in the query")[0]

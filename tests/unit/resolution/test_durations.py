@@ -1,14 +1,15 @@
 import pytest
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.modes import (
     FROM_BEGINNING,
     IntervalUnit,
-    InvalidStartModeError,
     StartInterval,
     StartMode,
     StartModeType,
 )
 from dbt.adapters.spark_mt.resolution.settings import parse_start_mode
+from tests.support.errors import raises
 
 
 def interval(count, unit):
@@ -36,6 +37,6 @@ def test_a_setting_takes_the_forms_of_the_clause(text, mode):
 
 @pytest.mark.parametrize("text", ["", "FROM", "FROM_NOW(7)", "FROM_BEGINNING(1)", "FROM_NOW; x"])
 def test_a_setting_takes_nothing_else(text):
-    with pytest.raises(InvalidStartModeError) as caught:
+    with raises(conditions.INVALID_START_MODE) as caught:
         parse_start_mode(text)
     assert caught.value.parameters["startMode"] == text

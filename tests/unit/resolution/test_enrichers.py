@@ -8,7 +8,9 @@ from types import ModuleType
 
 import pytest
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
+from dbt.adapters.spark_mt.definition.errors import UnknownEnricherError
 from dbt.adapters.spark_mt.definition.freshness import Freshness, TimeUnit
 from dbt.adapters.spark_mt.definition.modes import (
     FROM_BEGINNING,
@@ -22,14 +24,13 @@ from dbt.adapters.spark_mt.definition.modes import (
 from dbt.adapters.spark_mt.resolution import enrichers
 from dbt.adapters.spark_mt.resolution.enrichers import (
     ENRICHERS,
-    EnricherFailedError,
     EnrichmentContext,
     EnrichmentResult,
-    UnknownEnricherError,
     enrich,
     load_enricher,
 )
 from dbt.adapters.spark_mt.resolution.settings import Settings
+from tests.support.errors import raises
 from tests.unit.builders import NOW, QUERY, Engine, analyzed, stored, table_source
 
 CONTINUOUS, FULL = RefreshMode.CONTINUOUS, RefreshMode.FULL
@@ -238,7 +239,7 @@ def test_explicit_values_are_put_over_the_answer_of_any_enricher():
 @pytest.mark.parametrize("name", ["Silent", "Incomplete", "Failing"])
 @pytest.mark.usefixtures("my_enrichers")
 def test_an_enricher_without_an_answer_is_named(name):
-    with pytest.raises(EnricherFailedError) as caught:
+    with raises(conditions.ENRICHER_FAILED) as caught:
         ask(declared(), settings=Settings(enricher=f"my_enrichers:{name}"))
     assert caught.value.parameters["enricher"] == f"my_enrichers:{name}"
     assert caught.value.parameters["table"] == "t"
@@ -270,7 +271,7 @@ def test_the_enrichers_that_ship_are_explained(name):
 
 @pytest.mark.usefixtures("my_enrichers")
 def test_an_enricher_may_not_choose_a_freshness_that_no_statement_takes():
-    with pytest.raises(EnricherFailedError) as caught:
+    with raises(conditions.ENRICHER_FAILED) as caught:
         ask(declared(), settings=Settings(enricher="my_enrichers:Endless"))
     assert "2147483647 seconds" in caught.value.parameters["problem"]
     stored = declared(freshness=Freshness(10**12, TimeUnit.DAY))

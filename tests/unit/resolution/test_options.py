@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import Column
 from dbt.adapters.spark_mt.resolution.date_patterns import (
-    InvalidPatternError,
     Period,
     check_pattern,
     finest_period,
@@ -14,13 +14,7 @@ from dbt.adapters.spark_mt.resolution.date_patterns import (
 )
 from dbt.adapters.spark_mt.resolution.options import (
     Incremental,
-    InvalidOptionError,
-    InvalidRunOptionsError,
-    MisspeltOptionError,
-    NotAPartitionColumnError,
-    NotATextColumnError,
     OptionScope,
-    ReservedOptionError,
     TableOptions,
     check_options,
     check_run_options,
@@ -28,6 +22,7 @@ from dbt.adapters.spark_mt.resolution.options import (
     redacted,
     session_confs,
 )
+from tests.support.errors import raises
 
 MOMENT = datetime(2025, 3, 2, 4, 5, 6)  # noqa: DTZ001 - a partition is named by local time
 COLUMNS = (Column("ds", "STRING"), Column("Hour", "VARCHAR(2)"), Column("n", "INT"))
@@ -75,7 +70,7 @@ def test_patterns_print_as_spark_does(pattern, text):
     ],
 )
 def test_other_patterns_are_refused_with_the_supported_letters(pattern):
-    with pytest.raises(InvalidPatternError) as caught:
+    with raises(conditions.INVALID_DATE_FORMATTER) as caught:
         check_pattern(pattern)
     assert caught.value.parameters["pattern"] == pattern
 
@@ -84,7 +79,7 @@ def test_other_patterns_are_refused_with_the_supported_letters(pattern):
 def test_random_patterns_are_printed_or_refused(pattern):
     try:
         check_pattern(pattern)
-    except InvalidPatternError:
+    except conditions.INVALID_DATE_FORMATTER:
         return
     assert format_partition(pattern, MOMENT)
 
@@ -131,7 +126,7 @@ def test_valid_options_are_read():
 
 def test_a_formatter_of_another_column_has_the_message_of_flink():
     (error,) = check(("partition.fields.day.date-formatter", "yyyy"))
-    assert isinstance(error, NotAPartitionColumnError)
+    assert error.kind is conditions.OPTION_NOT_A_PARTITION_COLUMN
     assert (
         "Column 'day' referenced by materialized table option "
         "'partition.fields.day.date-formatter' isn't a partition column. "
@@ -141,7 +136,7 @@ def test_a_formatter_of_another_column_has_the_message_of_flink():
 
 def test_a_formatter_of_a_number_has_the_message_of_flink():
     (error,) = check(("partition.fields.n.date-formatter", "yyyy"))
-    assert isinstance(error, NotATextColumnError)
+    assert error.kind is conditions.OPTION_NOT_A_TEXT_COLUMN
     assert (
         "Materialized table option 'partition.fields.n.date-formatter' only supports referring to "
         "char, varchar and string type partition column. Column `n` type is INT."
@@ -157,18 +152,18 @@ def test_a_formatter_without_partitioning_is_refused():
 @pytest.mark.parametrize(
     ("key", "value", "kind"),
     [
-        ("partition.fields.ds.date-formatter", "YYYY", InvalidOptionError),
-        ("schema.type-widening", "yes", InvalidOptionError),
-        ("continuous.trigger-interval", "often", InvalidOptionError),
-        ("incremental", "always", InvalidOptionError),
-        ("continuous.trigger-interval", "0 s", InvalidOptionError),
-        ("materialized-table.definition", "x", ReservedOptionError),
-        ("Materialized-Table", "x", ReservedOptionError),
+        ("partition.fields.ds.date-formatter", "YYYY", conditions.INVALID_OPTION),
+        ("schema.type-widening", "yes", conditions.INVALID_OPTION),
+        ("continuous.trigger-interval", "often", conditions.INVALID_OPTION),
+        ("incremental", "always", conditions.INVALID_OPTION),
+        ("continuous.trigger-interval", "0 s", conditions.INVALID_OPTION),
+        ("materialized-table.definition", "x", conditions.RESERVED_OPTION),
+        ("Materialized-Table", "x", conditions.RESERVED_OPTION),
     ],
 )
 def test_values_and_names_that_cannot_be_used(key, value, kind):
     (error,) = check((key, value))
-    assert type(error) is kind
+    assert error.kind is kind
     assert error.parameters["option"] == key
 
 
@@ -184,7 +179,7 @@ def test_values_and_names_that_cannot_be_used(key, value, kind):
 )
 def test_misspelt_options_are_named_with_what_was_meant(key, suggestion):
     (error,) = check((key, "true"))
-    assert isinstance(error, MisspeltOptionError)
+    assert error.kind is conditions.MISSPELT_OPTION
     assert error.parameters["suggestion"] == suggestion
 
 
@@ -233,12 +228,12 @@ def test_run_options_that_say_how():
     ],
 )
 def test_other_options_are_no_run_options(option):
-    with pytest.raises(InvalidRunOptionsError) as error:
+    with raises(conditions.INVALID_RUN_OPTIONS) as error:
         check_run_options("s.t", (option,))
     assert (len(error.value.violations), error.value.parameters["table"]) == (1, "s.t")
 
 
 def test_every_violation_is_named():
-    with pytest.raises(InvalidRunOptionsError) as error:
+    with raises(conditions.INVALID_RUN_OPTIONS) as error:
         check_run_options("t", (("a", "1"), ("b", "2"), GOOD[0], GOOD[0]))
     assert len(error.value.violations) == 3

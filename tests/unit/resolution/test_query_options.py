@@ -6,10 +6,10 @@ from datetime import timedelta
 
 import pytest
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.errors import InvalidValueError
 from dbt.adapters.spark_mt.definition.watermark import Watermark
-from dbt.adapters.spark_mt.query.analyzer import QueryError
 from dbt.adapters.spark_mt.resolution.query_options import check_watermarks, parse_watermarks
 from tests.unit.builders import analyzed
 
@@ -27,7 +27,9 @@ class Types:
         column = query.split("`")[1]
         source = query.split("`")[-2]
         if f"{source}_{column}" not in self._types:
-            raise QueryError(place="", engine_condition="UNRESOLVED_COLUMN", message=query)
+            raise conditions.QUERY_ERROR(
+                place="", engine_condition="UNRESOLVED_COLUMN", message=query
+            )
         return analyzed(query, f"{column} {self._types[f'{source}_{column}']}")
 
 

@@ -23,16 +23,17 @@ from dbt.adapters.spark_mt.resolution.resolver import Resolver
 from dbt.adapters.spark_mt.resolution.settings import Settings
 from dbt.adapters.spark_mt.strategies.checks import StrategyChecks
 from dbt.adapters.spark_mt.strategies.choice import choose
+from tests.support.errors import raises
 from tests.unit.builders import (
     NOW,
     QUERY,
     QUERY_COLUMNS,
     TABLE,
+    UNKNOWN_QUERY,
     Engine,
-    UnknownQueryError,
     analyzed,
     columns,
-    conditions,
+    conditions_of,
     context,
     stored,
     table_source,
@@ -53,7 +54,7 @@ def engine(*sources, **facts):
 def refused(definition, **facts):
     with pytest.raises(MaterializedTableError) as caught:
         engine(**facts).resolve(definition)
-    return conditions(caught.value)
+    return conditions_of(caught.value)
 
 
 def test_nothing_is_left_open():
@@ -87,7 +88,7 @@ def test_only_settings_that_took_part_are_remembered():
 
 
 def test_an_error_of_the_query_is_the_engine_s():
-    with pytest.raises(UnknownQueryError):
+    with raises(UNKNOWN_QUERY):
         engine().resolve(DeclaredDefinition("SELECT nothing"))
 
 
@@ -133,7 +134,7 @@ def test_all_violations_come_at_once():
     )
     with pytest.raises(InvalidDefinitionError) as caught:
         engine(table_source(HIGH_VALUE), nondeterministic=("rand",)).resolve(wrong)
-    assert conditions(caught.value) == [
+    assert conditions_of(caught.value) == [
         "MATERIALIZED_TABLE_READS_ITSELF",
         "MATERIALIZED_TABLE_START_IN_THE_FUTURE",
         "MATERIALIZED_TABLE_PRIMARY_KEY_COLUMN",
@@ -189,7 +190,7 @@ def test_a_query_over_a_stream_is_run_as_one_or_refused():
     assert choose(found.definition, found.analyzed).name == "stream/append"
     over = STREAMED.replace("price FROM", "row_number() OVER (ORDER BY price) AS price FROM")
     for refused_query in (over, f"{STREAMED} FOR", QUERY):
-        assert conditions(no_stream(refused_query)) == ["MATERIALIZED_TABLE_STREAM_QUERY"]
+        assert conditions_of(no_stream(refused_query)) == ["MATERIALIZED_TABLE_STREAM_QUERY"]
 
 
 def test_every_reason_against_a_stream_is_one_violation():
@@ -199,7 +200,7 @@ def test_every_reason_against_a_stream_is_one_violation():
 
 def test_watermarks_of_a_query_over_a_stream_are_in_the_query():
     options = (("watermark", "ts DELAY OF 1 minute"),)
-    assert conditions(no_stream(options=options)) == [
+    assert conditions_of(no_stream(options=options)) == [
         "MATERIALIZED_TABLE_WATERMARK_IN_STREAM_QUERY"
     ]
 
@@ -212,7 +213,7 @@ def watermarked(text, **types):
         found.knows(analyzed(f"SELECT `{column}` FROM {name}", f"{column} {type_}"))
     with pytest.raises(MaterializedTableError) as caught:
         found.resolve(declared(options=(("watermark", text),)))
-    return conditions(caught.value)
+    return conditions_of(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -244,7 +245,7 @@ def test_a_stream_starts_at_an_instant_where_its_sources_have_positions():
         Source(table_source("orders").name, SourceKind.UNVERSIONED, format=name)
         for name in ("parquet", "kafka")
     )
-    assert conditions(no_stream(STREAMED, files, start_mode=NOW_MODE)) == [
+    assert conditions_of(no_stream(STREAMED, files, start_mode=NOW_MODE)) == [
         "MATERIALIZED_TABLE_UNSUPPORTED_START_MODE"
     ]
     found = streaming(STREAMED, log, start_mode=NOW_MODE)

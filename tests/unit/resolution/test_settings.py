@@ -11,7 +11,8 @@ from dbt.adapters.spark_mt.adapter.config import (
     read_wait,
     read_watermark,
 )
-from dbt.adapters.spark_mt.definition.errors import InvalidValueError
+from dbt.adapters.spark_mt.definition import conditions
+from dbt.adapters.spark_mt.definition.errors import InvalidValueError, MaterializedTableError
 from dbt.adapters.spark_mt.definition.freshness import Freshness, TimeUnit
 from dbt.adapters.spark_mt.definition.modes import (
     IntervalUnit,
@@ -19,22 +20,16 @@ from dbt.adapters.spark_mt.definition.modes import (
     StartMode,
     StartModeType,
 )
-from dbt.adapters.spark_mt.resolution.durations import (
-    LONGEST,
-    DurationTooLongError,
-    InvalidDurationError,
-    describe_duration,
-    parse_duration,
-)
+from dbt.adapters.spark_mt.resolution.durations import LONGEST, describe_duration, parse_duration
 from dbt.adapters.spark_mt.resolution.options import (
-    InvalidRunOptionsError,
     OptionScope,
     check_options,
     check_run_options,
     read_options,
 )
-from dbt.adapters.spark_mt.resolution.settings import SETTINGS, InvalidSettingsError, Settings
+from dbt.adapters.spark_mt.resolution.settings import SETTINGS, Settings
 from dbt.adapters.spark_mt.statements.clauses import BY_FIELD
+from tests.support.errors import raises
 
 PREFIX = "spark.materialized-table."
 
@@ -80,17 +75,17 @@ def test_durations_are_read_as_spark_and_flink_write_them(text, seconds):
     ],
 )
 def test_an_invalid_duration_is_refused_with_its_text(text):
-    with pytest.raises(InvalidDurationError) as caught:
+    with raises(conditions.INVALID_DURATION) as caught:
         parse_duration(text)
     assert caught.value.parameters == {"value": text}
 
 
 @pytest.mark.parametrize("text", ["2147483648 s", "24856 d", "PT35791395M", "9" * 20 + " d"])
 def test_a_duration_is_at_most_2147483647_seconds(text):
-    with pytest.raises(DurationTooLongError) as caught:
+    with raises(conditions.DURATION_TOO_LONG) as caught:
         parse_duration(text)
     assert caught.value.parameters == {"value": text, "longest": "2147483647 seconds"}
-    assert caught.value.remedy
+    assert caught.value.kind.remedy
 
 
 def test_a_threshold_may_be_longer_than_any_freshness():
@@ -108,12 +103,12 @@ def test_no_number_is_too_long_for_an_error_of_ours(count, form):
     """The texts reach every place that reads a number and a unit."""
     text = form.format(count)
     for longest in (LONGEST, None):
-        with suppress(InvalidDurationError):
+        with suppress(InvalidValueError):
             assert parse_duration(text, longest=longest) > timedelta()
     for doc in SETTINGS:
-        with suppress(InvalidSettingsError):
+        with suppress(MaterializedTableError):
             Settings.from_confs({doc.key: text})
-    with suppress(InvalidRunOptionsError):
+    with suppress(MaterializedTableError):
         check_run_options("t", (("continuous.trigger-interval", text),))
     scope = OptionScope("t", (), (), str.lower)
     for key, value in (("continuous.trigger-interval", text), ("watermark", f"ts DELAY OF {text}")):
@@ -185,7 +180,7 @@ def test_every_setting_is_read_into_its_field():
 
 @pytest.mark.parametrize("doc", SETTINGS, ids=lambda doc: doc.key)
 def test_every_setting_refuses_invalid_values(doc):
-    with pytest.raises(InvalidSettingsError) as caught:
+    with raises(conditions.INVALID_SETTINGS) as caught:
         Settings.from_confs({doc.key: "  "})
     assert [v.split(" = ")[0] for v in caught.value.violations] == [doc.key]
 
@@ -203,12 +198,12 @@ def test_every_setting_refuses_invalid_values(doc):
     ],
 )
 def test_values_out_of_range_are_refused(end, value):
-    with pytest.raises(InvalidSettingsError):
+    with raises(conditions.INVALID_SETTINGS):
         Settings.from_confs({PREFIX + end: value})
 
 
 def test_all_wrong_settings_are_named_at_once_with_what_was_meant():
-    with pytest.raises(InvalidSettingsError) as caught:
+    with raises(conditions.INVALID_SETTINGS) as caught:
         Settings.from_confs(
             {
                 PREFIX + "refresh-mode.freshness-treshold": "1 h",

@@ -2,23 +2,20 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.modes import (
     IntervalUnit,
     ResolvedStartMode,
     StartInterval,
 )
 from dbt.adapters.spark_mt.resolution.settings import parse_start_mode
-from dbt.adapters.spark_mt.resolution.start_instants import (
-    FutureStartError,
-    StartBeforeTimeError,
-    resolve_start_mode,
-    subtract,
-)
+from dbt.adapters.spark_mt.resolution.start_instants import resolve_start_mode, subtract
 from dbt.adapters.spark_mt.resolution.time_zones import (
     epoch_milliseconds,
     parse_timestamp,
     parse_zone,
 )
+from tests.support.errors import raises
 
 UTC = timezone.utc
 
@@ -109,7 +106,7 @@ def test_a_literal_without_zone_is_in_the_session_zone(literal, hour):
 
 
 def test_the_future_is_refused_with_the_time_of_the_session():
-    with pytest.raises(FutureStartError) as caught:
+    with raises(conditions.START_IN_THE_FUTURE) as caught:
         resolve("FROM_TIMESTAMP(TIMESTAMP '2025-11-04 11:00:01')", zone=BERLIN)
     assert caught.value.parameters == {
         "startMode": "FROM_TIMESTAMP(TIMESTAMP '2025-11-04 11:00:01')",
@@ -121,7 +118,7 @@ def test_the_future_is_refused_with_the_time_of_the_session():
 
 @pytest.mark.parametrize("unit", list(IntervalUnit))
 def test_an_interval_longer_than_time_is_refused(unit):
-    with pytest.raises(StartBeforeTimeError):
+    with raises(conditions.START_BEFORE_TIME):
         resolve(f"FROM_NOW(INTERVAL '99999999999' {unit.name})")
 
 

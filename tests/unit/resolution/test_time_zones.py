@@ -2,13 +2,13 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.resolution.time_zones import (
-    InvalidTimestampError,
-    InvalidTimeZoneError,
     epoch_milliseconds,
     parse_timestamp,
     parse_zone,
 )
+from tests.support.errors import raises
 
 UTC = timezone.utc
 
@@ -23,12 +23,12 @@ def test_missing_parts_of_a_date_are_the_first(literal):
     ["", "yesterday", "2025-13-01", "2025-02-30", "25-01-01", "12345-01-01", "2025-01-01 25:00"],
 )
 def test_an_invalid_timestamp_is_refused(literal):
-    with pytest.raises(InvalidTimestampError):
+    with raises(conditions.INVALID_TIMESTAMP):
         parse_timestamp(literal, UTC)
 
 
 def test_a_literal_in_an_unknown_zone_is_refused():
-    with pytest.raises(InvalidTimeZoneError) as caught:
+    with raises(conditions.INVALID_TIME_ZONE) as caught:
         parse_timestamp("2025-01-01 10:00 Mars/Phobos", UTC)
     assert caught.value.parameters == {"zone": "Mars/Phobos"}
 
@@ -51,7 +51,7 @@ def test_zones_are_read_as_spark_writes_them(text, hours):
 
 @pytest.mark.parametrize("text", ["", "+19:00", "Europe/Atlantis", "../etc/passwd", "2"])
 def test_an_invalid_zone_is_refused(text):
-    with pytest.raises(InvalidTimeZoneError):
+    with raises(conditions.INVALID_TIME_ZONE):
         parse_zone(text)
 
 

@@ -6,15 +6,12 @@ from types import ModuleType
 
 import pytest
 
+from dbt.adapters.spark_mt.definition.errors import UnknownSchedulerError
 from dbt.adapters.spark_mt.execution.workflows import SchedulerContext, WorkflowScheduler
 from dbt.adapters.spark_mt.resolution.settings import Settings
 from dbt.adapters.spark_mt.scheduler import embedded
 from dbt.adapters.spark_mt.scheduler.airflow import AirflowScheduler
-from dbt.adapters.spark_mt.scheduler.embedded import (
-    EmbeddedScheduler,
-    UnknownSchedulerError,
-    load_scheduler,
-)
+from dbt.adapters.spark_mt.scheduler.embedded import EmbeddedScheduler, load_scheduler
 from tests.unit.scheduler.simulation import now
 
 

@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.sql_tokens import TokenKind
-from dbt.adapters.spark_mt.statements.errors import UnreadableTextError
 from dbt.adapters.spark_mt.statements.lexer import place, tokenize
+from tests.support.errors import raises
 
 
 @pytest.mark.parametrize(
@@ -20,7 +21,7 @@ from dbt.adapters.spark_mt.statements.lexer import place, tokenize
     ],
 )
 def test_an_unclosed_token_is_reported_at_its_start(sql, line, column, problem):
-    with pytest.raises(UnreadableTextError) as caught:
+    with raises(conditions.UNREADABLE_TEXT) as caught:
         tokenize(sql)
     assert (caught.value.parameters["line"], caught.value.parameters["column"]) == (
         str(line),

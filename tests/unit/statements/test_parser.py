@@ -1,7 +1,9 @@
 import pytest
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import Check, ColumnSpec, PrimaryKey, TableName
 from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
+from dbt.adapters.spark_mt.definition.errors import StatementSyntaxError
 from dbt.adapters.spark_mt.definition.freshness import Freshness, TimeUnit
 from dbt.adapters.spark_mt.definition.modes import (
     IntervalUnit,
@@ -12,7 +14,6 @@ from dbt.adapters.spark_mt.definition.modes import (
     StateRetention,
     StateRetentionType,
 )
-from dbt.adapters.spark_mt.statements.errors import MultipleStatementsError, StatementSyntaxError
 from dbt.adapters.spark_mt.statements.nodes import (
     AddQuery,
     AlterQuery,
@@ -35,6 +36,7 @@ from dbt.adapters.spark_mt.statements.nodes import (
 )
 from dbt.adapters.spark_mt.statements.parser import parse, parse_name
 from dbt.adapters.spark_mt.statements.values import query_text
+from tests.support.errors import raises
 
 T = TableName("t")
 WEEK = StartInterval(7, IntervalUnit.DAY)
@@ -330,7 +332,7 @@ def test_a_query_is_read_without_the_semicolons_after_it(text, query):
 
 
 def test_a_query_with_a_second_statement_is_refused():
-    with pytest.raises(MultipleStatementsError):
+    with raises(conditions.MULTIPLE_STATEMENTS):
         query_text("SELECT 1; SELECT 2")
 
 

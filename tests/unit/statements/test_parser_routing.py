@@ -1,7 +1,7 @@
 import pytest
 
+from dbt.adapters.spark_mt.definition.errors import StatementSyntaxError
 from dbt.adapters.spark_mt.statements import parser
-from dbt.adapters.spark_mt.statements.errors import StatementSyntaxError
 from dbt.adapters.spark_mt.statements.nodes import (
     AlterQuery,
     CreateTable,

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from dbt.adapters.spark_mt.definition.errors import StatementSyntaxError
 from dbt.adapters.spark_mt.statements.clauses import CLAUSES
-from dbt.adapters.spark_mt.statements.errors import StatementSyntaxError
 from dbt.adapters.spark_mt.statements.nodes import Statement
 from dbt.adapters.spark_mt.statements.parser import parse, parse_statement
 from dbt.adapters.spark_mt.statements.renderer import render, render_create

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import ColumnSpec, FieldName, SourceColumns, TableName
 from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.definition.freshness import Freshness
@@ -19,7 +20,6 @@ from dbt.adapters.spark_mt.definition.positions import (
 )
 from dbt.adapters.spark_mt.query import differential, operator_sql, partial_sums
 from dbt.adapters.spark_mt.query.analyzer import SourceKind
-from dbt.adapters.spark_mt.strategies.checks import NotIncrementalError
 from dbt.adapters.spark_mt.strategies.choice import choose
 from dbt.adapters.spark_mt.strategies.strategy import (
     Cost,
@@ -28,6 +28,7 @@ from dbt.adapters.spark_mt.strategies.strategy import (
     Request,
     Write,
 )
+from tests.support.errors import raises
 from tests.unit.builders import Engine, analyzed, table_source
 
 NAME = "differential"
@@ -99,7 +100,7 @@ def test_when_switched_off_nothing_is_printed():
 
 def test_strict_refuses_a_query_with_every_obstacle():
     query = "SELECT user_id, price FROM orders LIMIT 3"
-    with pytest.raises(NotIncrementalError) as caught:
+    with raises(conditions.NOT_INCREMENTAL) as caught:
         table(query)
     (violation,) = caught.value.violations
     assert violation.startswith("it limits the number of rows of a whole result (Write ORDER BY")

@@ -7,16 +7,18 @@ from dataclasses import replace
 import pytest
 
 from dbt.adapters.spark_mt.changes.differ import diff
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
+from dbt.adapters.spark_mt.definition.errors import ProcessFunctionError
 from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
-from dbt.adapters.spark_mt.resolution.query_options import ProcessFunctionError
 from dbt.adapters.spark_mt.resolution.resolver import Resolver
 from dbt.adapters.spark_mt.resolution.row_lineage import row_shape
-from dbt.adapters.spark_mt.resolution.settings import InvalidSettingsError, Settings
+from dbt.adapters.spark_mt.resolution.settings import Settings
 from dbt.adapters.spark_mt.statements.clauses import Effect
 from dbt.adapters.spark_mt.strategies.checks import StrategyChecks
 from dbt.adapters.spark_mt.strategies.choice import choose
 from dbt.adapters.spark_mt.strategies.strategy import OutputMode
+from tests.support.errors import raises
 from tests.unit.builders import NOW, TABLE, Engine, analyzed, stored
 from tests.unit.strategies.stream_queries import COLUMNS, QUERIES, columns
 from tests.unit.strategies.test_stream import DELTA, codes, delta
@@ -115,5 +117,5 @@ def _resolver():
 
 @pytest.mark.parametrize("text", ["counts", "counts=module", "=m:f", "a=m:f,,", "a=:f"])
 def test_a_setting_that_registers_nothing(text):
-    with pytest.raises(InvalidSettingsError):
+    with raises(conditions.INVALID_SETTINGS):
         Settings.from_confs({_KEY: text})

@@ -12,7 +12,6 @@ from dbt.adapters.spark.column import SparkColumn
 from dbt_common.contracts.metadata import CatalogTable, ColumnMetadata, StatsItem, TableMetadata
 
 from dbt.adapters.spark_mt.definition.columns import quote
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.relation import SparkMTRelation, SparkMTRelationType
 from dbt.adapters.spark_mt.spark.formats.installed import FORMATS
 from dbt.adapters.spark_mt.spark.session.types import CHAR_METADATA
@@ -28,20 +27,6 @@ if TYPE_CHECKING:
 
 
 _PARTITIONS = "# Partition Information"
-
-
-class CatalogsFileError(MaterializedTableError):
-    """The project has a file that says where adapters of warehouses write Iceberg tables."""
-
-    condition = "MATERIALIZED_TABLE_CATALOGS_FILE"
-    text = (
-        "catalogs.yml describes the catalog {name} for tables of Iceberg, which is not used here."
-    )
-    remedy = (
-        "Remove it from catalogs.yml. A catalog of Spark is configured in Spark "
-        "(`spark.sql.catalog.{name}`), and a model names it with `database: {name}` in its config, "
-        "or the profile with `catalog: {name}`."
-    )
 
 
 class Description(NamedTuple):

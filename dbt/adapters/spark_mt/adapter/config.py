@@ -10,13 +10,14 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import quote, quote_text
 from dbt.adapters.spark_mt.definition.errors import (
     InvalidValueError,
-    MaterializedTableError,
+    StatementSyntaxError,
     did_you_mean,
 )
-from dbt.adapters.spark_mt.definition.freshness import Freshness, InvalidFreshnessError
+from dbt.adapters.spark_mt.definition.freshness import Freshness
 from dbt.adapters.spark_mt.definition.modes import Wait
 from dbt.adapters.spark_mt.execution.results import AdoptionTerms
 from dbt.adapters.spark_mt.resolution.durations import parse_duration
@@ -25,7 +26,6 @@ from dbt.adapters.spark_mt.resolution.query_options import WATERMARK, parse_wate
 from dbt.adapters.spark_mt.resolution.time_zones import parse_timestamp
 from dbt.adapters.spark_mt.spark.formats.installed import FORMATS
 from dbt.adapters.spark_mt.statements.clauses import CLAUSES, ConfigKey
-from dbt.adapters.spark_mt.statements.errors import StatementSyntaxError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -117,17 +117,6 @@ _NO_ZONE = timezone(timedelta(0), "the session's")
 _REFRESH_ON_RUN: tuple[RefreshPolicy, ...] = ("auto", "always", "never")
 
 
-class InvalidConfigError(MaterializedTableError):
-    """A model's config cannot be used."""
-
-    condition = "MATERIALIZED_TABLE_INVALID_CONFIG"
-    text = "The config of model {model} cannot be used:"
-    remedy = (
-        "Nothing was changed. docs/configuration.md lists the keys with their values; keys of your "
-        "own belong under `meta`."
-    )
-
-
 ADOPT_IF_EQUAL: AdoptionTerms | None = AdoptionTerms(if_equal=True)
 """The default of `adopt`; None adopts no table."""
 
@@ -169,7 +158,7 @@ def read_word(known: Collection[_Word]) -> Callable[[Any], _Word]:
         if found is None:
             listed = ", ".join(sorted(known))
             hint = did_you_mean(word, known)
-            raise InvalidValueError(detail=f"is one of {listed}, but was: {value!r}.{hint}")
+            raise conditions.INVALID_VALUE(detail=f"is one of {listed}, but was: {value!r}.{hint}")
         return found
 
     return read
@@ -184,7 +173,7 @@ def read_names(value: Any) -> tuple[str, ...]:  # noqa: ANN401
     names = [value] if isinstance(value, str) else value
     if not isinstance(names, list | tuple) or not all(isinstance(n, str) and n for n in names):
         detail = f"is a column's name or a list of names, but was: {value!r}."
-        raise InvalidValueError(detail=detail)
+        raise conditions.INVALID_VALUE(detail=detail)
     return tuple(names)
 
 
@@ -197,7 +186,7 @@ def read_options(value: Any) -> Pairs:  # noqa: ANN401
     if not isinstance(value, dict) or any(
         isinstance(each, dict | list) or each is None for each in value.values()
     ):
-        raise InvalidValueError(detail=f"is a mapping of keys to texts, but was: {value!r}.")
+        raise conditions.INVALID_VALUE(detail=f"is a mapping of keys to texts, but was: {value!r}.")
     return tuple(
         (str(key), str(each).lower() if isinstance(each, bool) else str(each))
         for key, each in value.items()
@@ -238,7 +227,7 @@ def read_freshness(value: Any) -> str:  # noqa: ANN401
     if isinstance(value, dict) and set(value) >= _THRESHOLD >= set(value) - {"updates_on"}:
         return Freshness.of(str(value["count"]), str(value["period"])).sql
     if not isinstance(value, str):
-        raise InvalidFreshnessError(value=value)
+        raise conditions.INVALID_FRESHNESS(value=value)
     return Freshness.parse(value).sql
 
 
@@ -252,14 +241,14 @@ def check_thresholds(value: Mapping[str, Any]) -> None:
     if strange:
         hint = did_you_mean(strange[0], DBT_FRESHNESS - set(value))
         detail = f"dbt's mapping has no key {', '.join(map(repr, strange))}.{hint}"
-        raise InvalidValueError(detail=detail)
+        raise conditions.INVALID_VALUE(detail=detail)
     for key in ("warn_after", "error_after"):
         threshold = value.get(key)
         if threshold is None or _is_template(threshold):
             continue
         if not isinstance(threshold, dict) or set(threshold) != _THRESHOLD:
             detail = f"{key} is {{count: 1, period: day}}, but was: {threshold!r}."
-            raise InvalidValueError(detail=detail)
+            raise conditions.INVALID_VALUE(detail=detail)
         if not any(map(_is_template, threshold.values())):
             Freshness.of(str(threshold["count"]), str(threshold["period"]))
 
@@ -286,7 +275,7 @@ def _mark(value: object) -> str:
     needed = {"column", "delay"}
     if not isinstance(value, dict) or not needed <= set(value) <= {*needed, "source"}:
         detail = f"is a text or {{column: ts, delay: 10 seconds}}, but was: {value!r}."
-        raise InvalidValueError(detail=detail)
+        raise conditions.INVALID_VALUE(detail=detail)
     source = f"{value['source']}: " if value.get("source") else ""
     column = str(value["column"])
     name = column if column.isidentifier() else quote(column)
@@ -315,12 +304,14 @@ def read_wait(value: Any) -> Waiting:  # noqa: ANN401
         return Waiting(Wait(word(value)))
     if not {"until"} <= set(value) <= {"until", "at_most"}:
         detail = f"is a word or {{until: fresh, at_most: 10 minutes}}, but was: {value!r}."
-        raise InvalidValueError(detail=detail)
+        raise conditions.INVALID_VALUE(detail=detail)
     waiting = Waiting()
     if "at_most" in value:
         bound = parse_duration(str(value["at_most"]))
         if bound <= timedelta():
-            raise InvalidValueError(detail=f"at_most is a positive duration, but was: {value!r}.")
+            raise conditions.INVALID_VALUE(
+                detail=f"at_most is a positive duration, but was: {value!r}."
+            )
         waiting = Waiting(at_most_s=bound.total_seconds())
     return replace(waiting, until=Wait(word(value["until"])))
 
@@ -340,7 +331,7 @@ def read_adopt(value: Any) -> AdoptionTerms | None:  # noqa: ANN401
         return ADOPT_IF_EQUAL
     if not isinstance(value, dict) or set(value) != {"as_of"}:
         detail = f"is if_equal, true, false or {{as_of: <timestamp>}}, but was: {value!r}."
-        raise InvalidValueError(detail=detail)
+        raise conditions.INVALID_VALUE(detail=detail)
     at = value["as_of"]
     if not isinstance(at, datetime):  # a text; YAML reads some timestamps itself
         at = parse_timestamp(str(at), _NO_ZONE)
@@ -356,7 +347,7 @@ def read_clause(clause: Clause) -> Callable[[Any], str]:
         try:
             return clause.sql(clause.read_alone(text))
         except StatementSyntaxError as error:
-            raise InvalidValueError(detail=str(error).partition("\n")[0]) from error
+            raise conditions.INVALID_VALUE(detail=str(error).partition("\n")[0]) from error
 
     return read
 
@@ -364,7 +355,9 @@ def read_clause(clause: Clause) -> Callable[[Any], str]:
 def _of_mapping(value: Mapping[str, Any]) -> str:
     """`{from_timestamp: ...}` and `{from_now: 7 days}` as text."""
     if len(value) != 1:
-        raise InvalidValueError(detail=f"has one key as a mapping, but was: {dict(value)!r}.")
+        raise conditions.INVALID_VALUE(
+            detail=f"has one key as a mapping, but was: {dict(value)!r}."
+        )
     form, argument = next(iter(value.items()))
     if str(form).lower().endswith("from_timestamp"):
         return f"{form}(TIMESTAMP {quote_text(str(argument))})"
@@ -450,7 +443,7 @@ def validate_config(model: str, values: Mapping[str, Any], own: Collection[str])
             which may hold them for other models: what we do not know there is only warned about.
 
     Raises:
-        InvalidConfigError: With every violation.
+        MaterializedTableError: With every violation.
     """
     given = {key: value for key, value in values.items() if value is not None}
     of_dbt, interval = given.get("freshness"), given.get("freshness_interval")
@@ -484,7 +477,7 @@ def validate_config(model: str, values: Mapping[str, Any], own: Collection[str])
     if settings.partitioned_by and settings.clustered_by:
         reader.violations.append("partition_by and cluster_by exclude each other.")
     if reader.violations:
-        raise InvalidConfigError(model=model, violations=reader.violations)
+        raise conditions.INVALID_CONFIG(model=model, violations=reader.violations)
     return settings
 
 
@@ -503,7 +496,7 @@ def settings_of(node: Any, project_models: Mapping[str, Any]) -> ModelSettings: 
         project_models: What `dbt_project.yml` says under `models`.
 
     Raises:
-        InvalidConfigError: With every violation.
+        MaterializedTableError: With every violation.
     """
     values = {key: node.config.get(key) for key in node.unrendered_config}
     values["freshness_interval"] = node.config.get("freshness_interval")

@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.contracts.connection import AdapterResponse
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import TableName, quote, quote_text
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.definition.modes import RefreshStatus
 from dbt.adapters.spark_mt.execution import results
-from dbt.adapters.spark_mt.execution.errors import NotMaterializedError
 from dbt.adapters.spark_mt.handle import STAGED, unstaged
 from dbt.adapters.spark_mt.planning.explain import PlanSummary, Verdict
-from dbt.adapters.spark_mt.resolution.validation import SelfReferenceError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -240,22 +238,8 @@ def decide(
     if is_adopted and existing.is_table and not full_refresh:
         return Decision(Method.ADOPT, ours, ours, existing, validates, settings.adopt)
     if not (existing.is_view or full_refresh or validates):
-        raise NotMaterializedError(table=name_of(relation), kind="plain table")
+        raise conditions.EXPECTED(table=name_of(relation), kind="plain table")
     return Decision(Method.SWAP, ours, ours.with_suffix(STAGED), existing, validates)
-
-
-class ConfigurationChangedError(MaterializedTableError):
-    """The configuration of a model changed whose `on_configuration_change` is `fail`."""
-
-    condition = "MATERIALIZED_TABLE_CONFIGURATION_CHANGED"
-    text = (
-        "Configuration changes were identified and `on_configuration_change` was set to `fail` for "
-        "`{table}`:"
-    )
-    remedy = (
-        "Set on_configuration_change to apply or continue, or take the change back; nothing is "
-        "changed, the query included."
-    )
 
 
 def settled(
@@ -274,7 +258,9 @@ def settled(
         return results.KeptConfiguration(statement)
     kept = tables.keep_configuration(statement)
     if kept.left and policy == "fail":
-        raise ConfigurationChangedError(table=name_of(decision.relation), violations=kept.left)
+        raise conditions.CONFIGURATION_CHANGED(
+            table=name_of(decision.relation), violations=kept.left
+        )
     return kept
 
 
@@ -282,11 +268,11 @@ def check_swap(tables: MaterializedTables, decision: Decision, query: str) -> No
     """Refuse a query that reads the relation whose place the table would take.
 
     Raises:
-        SelfReferenceError: It does.
+        InvalidDefinitionError: It does.
     """
     name = name_of(decision.relation)
     if decision.method is Method.SWAP and tables.reads(query, name):
-        raise SelfReferenceError(table=name, path=f"{name} reads {name}")
+        raise conditions.READS_ITSELF(table=name, path=f"{name} reads {name}")
 
 
 def plan_decision(

@@ -9,24 +9,13 @@ from functools import cache
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition import conditions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import ModuleType
 
     from pyspark.sql import DataFrame, SparkSession
-
-
-class UnsupportedFrameError(MaterializedTableError):
-    """A Python model returned something that is no set of rows."""
-
-    condition = "MATERIALIZED_TABLE_PYTHON_MODEL_RESULT"
-    text = "The Python model {model} returned {kind}, which cannot become a table."
-    remedy = (
-        "Return a Spark DataFrame, a pandas-on-Spark DataFrame or a pandas DataFrame. The model's "
-        "table is as it was."
-    )
 
 
 def activate(spark: SparkSession) -> None:
@@ -61,14 +50,14 @@ def spark_frame(value: object, model: str) -> DataFrame:
 
     if isinstance(value, DataFrame):
         if value.isStreaming:
-            raise UnsupportedFrameError(model=model, kind="a streaming DataFrame")
+            raise conditions.PYTHON_MODEL_RESULT(model=model, kind="a streaming DataFrame")
         return value
     if _is_of("pandas", value) or _is_of("pyspark.pandas", value):
         from pyspark import pandas as on_spark
 
         frame: DataFrame = on_spark.DataFrame(value).spark.frame()  # type: ignore[no-untyped-call]
         return frame
-    raise UnsupportedFrameError(model=model, kind=_kind(value))
+    raise conditions.PYTHON_MODEL_RESULT(model=model, kind=_kind(value))
 
 
 def create_view(spark: SparkSession, frame: DataFrame, name: str) -> None:

@@ -22,7 +22,8 @@ from dbt_common.events.types import Note
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.spark_mt.adapter import python_frames
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition import conditions
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError, UnsupportedFrameError
 from dbt.adapters.spark_mt.handle import logger, one_line
 from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_error
 
@@ -95,29 +96,6 @@ def printed_to(emit: Callable[[str], None]) -> Iterator[None]:
                 sys.stdout = router.stdout
 
 
-class QueryNeededError(MaterializedTableError):
-    """A Python model asks for a materialization that is a stored query."""
-
-    condition = "MATERIALIZED_TABLE_PYTHON_MODEL"
-    text = (
-        "{model} ({path}) is a Python model, and a {materialized} is a query that Spark runs "
-        "again without dbt. Nothing was changed."
-    )
-    remedy = (
-        "Write the model in SQL. Or let it be `materialized: table` or `incremental`, and select "
-        "from it in a SQL model that is a {materialized}: that costs the storage of the table, and "
-        "what Python computes is as old as the last dbt run."
-    )
-
-
-class PythonModelError(MaterializedTableError):
-    """The code of a Python model raised an exception."""
-
-    condition = "MATERIALIZED_TABLE_PYTHON_MODEL_FAILED"
-    text = "The Python model {model} raised {error}\n{trail}"
-    remedy = "The model's table is as it was. The whole stack is in dbt's log file."
-
-
 @dataclass(frozen=True, slots=True)
 class ModelCode:
     """A Python model as it runs.
@@ -161,11 +139,11 @@ def require_sql(model: Mapping[str, Any], materialized: str) -> None:
     dbt makes the view that points to a model's latest version with the node of that model, in SQL.
 
     Raises:
-        QueryNeededError: It is one.
+        MaterializedTableError: It is one.
     """
     if model["language"] == "python" and model["config"]["materialized"] == materialized:
         path = model["original_file_path"]
-        raise QueryNeededError(model=model["name"], path=path, materialized=materialized)
+        raise conditions.PYTHON_MODEL(model=model["name"], path=path, materialized=materialized)
 
 
 def submit(spark: SparkSession, code: ModelCode) -> None:
@@ -196,7 +174,7 @@ def _run(spark: SparkSession, code: ModelCode) -> None:
         ):
             python_frames.activate(spark)
             exec(code.compiled(), vars(module))  # noqa: S102 - a Python model is code to run
-    except python_frames.UnsupportedFrameError:
+    except UnsupportedFrameError:
         raise
     except (Exception, SystemExit) as error:
         logger.debug("".join(traceback.format_exception(error)))
@@ -206,7 +184,7 @@ def _run(spark: SparkSession, code: ModelCode) -> None:
             else "".join(traceback.format_exception_only(error)).strip()
         )
         trail = _trail(error, code.path)
-        raise PythonModelError(model=code.model, error=text, trail=trail) from error
+        raise conditions.PYTHON_MODEL_FAILED(model=code.model, error=text, trail=trail) from error
 
 
 def _trail(error: BaseException, path: str) -> str:

@@ -19,17 +19,17 @@ from dbt_common.exceptions import DbtRuntimeError
 from dbt.adapters.spark_mt.adapter.config import settings_of
 from dbt.adapters.spark_mt.adapter.materialization import decide, plan_decision, response_of
 from dbt.adapters.spark_mt.adapter.python_models import require_sql
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.errors import (
-    InvalidValueError,
+    AlreadyResumedError,
+    AlreadySuspendedError,
     MaterializedTableError,
     did_you_mean,
 )
-from dbt.adapters.spark_mt.execution.errors import AlreadyResumedError, AlreadySuspendedError
 from dbt.adapters.spark_mt.execution.results import StatementOutcome
 from dbt.adapters.spark_mt.handle import translated
 from dbt.adapters.spark_mt.planning.explain import PlanSummary, Verdict, refused
-from dbt.adapters.spark_mt.query.analyzer import QueryError
 from dbt.adapters.spark_mt.statements.parser import ParsedStatement
 
 if TYPE_CHECKING:
@@ -55,17 +55,6 @@ _FAIL_ON = {
 }
 
 
-class UnknownModelError(MaterializedTableError):
-    """`select` names something that is no model of the project."""
-
-    condition = "MATERIALIZED_TABLE_UNKNOWN_MODEL"
-    text = "`select` does not fit the project's models of materialization materialized_table:"
-    remedy = (
-        "Name models as a text or a list, with * for any characters, or tag:<tag>. Nothing was "
-        "changed."
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class ModelNode:
     """A node of a dbt project that makes `relation`; an ephemeral model makes none."""
@@ -85,7 +74,7 @@ def select_models(models: Iterable[ModelNode], select: object) -> tuple[ModelNod
         select: What the user gave: None for all, names with `*` or `tag:<tag>` in a text or list.
 
     Raises:
-        UnknownModelError: Some name or tag fits no model; all of them are listed.
+        MaterializedTableError: Some name or tag fits no model; all of them are listed.
     """
     models = tuple(models)
     candidates = tuple(model for model in models if model.materialized == MATERIALIZED_TABLE)
@@ -95,7 +84,7 @@ def select_models(models: Iterable[ModelNode], select: object) -> tuple[ModelNod
     unknown = [word for word in wanted if not any(_fits(model, word) for model in candidates)]
     if unknown or not wanted:
         problems = [_problem(word, models, candidates) for word in unknown] or ["it is empty"]
-        raise UnknownModelError(violations=problems)
+        raise conditions.UNKNOWN_MODEL(violations=problems)
     return tuple(model for model in candidates if any(_fits(model, word) for word in wanted))
 
 
@@ -110,7 +99,9 @@ def _words(select: object) -> Sequence[str]:
         return select.replace(",", " ").split()
     if isinstance(select, list | tuple) and all(isinstance(word, str) for word in select):
         return [word.strip() for word in select if word.strip()]
-    raise UnknownModelError(violations=[f"it is neither a text nor a list of texts: {select!r}"])
+    raise conditions.UNKNOWN_MODEL(
+        violations=[f"it is neither a text nor a list of texts: {select!r}"]
+    )
 
 
 def _fits(model: ModelNode, word: str) -> bool:
@@ -250,7 +241,7 @@ class PlanReport:
             return ()
         if fail_on not in _FAIL_ON:
             known = ", ".join(_FAIL_ON)
-            raise InvalidValueError(detail=f"fail_on is {fail_on!r}; it can be {known}.")
+            raise conditions.INVALID_VALUE(detail=f"fail_on is {fail_on!r}; it can be {known}.")
         return tuple(
             f"{plan.summary.table} would be {plan.summary.verdict.value}"
             for plan in self.plans
@@ -316,7 +307,7 @@ def _plan(
         summary = PlanSummary(str(model.relation), Verdict.REFUSED, violations=text)
     drift = tables.drift(model.relation.sql) if ours else ()
     awaited = upstream & set(changing)
-    if summary.condition == QueryError.condition and awaited:
+    if summary.condition == conditions.QUERY_ERROR.name and awaited:
         # The query may fit its sources after the run has changed them.
         listed = ", ".join(sorted(map(str, awaited)))
         note = (

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from dbt.adapters.spark_mt.adapter.catalog import type_of
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import quote, quote_text
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.spark.formats.installed import FORMATS
 from dbt.adapters.spark_mt.spark.session.private_session import set_for_now
 from dbt.adapters.spark_mt.spark.session.types import bounded
@@ -317,17 +317,6 @@ def comparable(column: str, type_: str) -> str:
     return f"CAST({column} AS BINARY)" if is_text else column
 
 
-class SeedPrecisionError(MaterializedTableError):
-    """A number was rounded before we saw it."""
-
-    condition = "MATERIALIZED_TABLE_SEED_NUMBER_TOO_LONG"
-    text = "The seed's column {column} holds numbers of 28 digits or more, which dbt rounds."
-    remedy = (
-        "Name the column's type, then it is read as text: "
-        "`column_types: {{{column}: decimal(38,0)}}`."
-    )
-
-
 def load_seed(
     spark: SparkSession,
     table: str,
@@ -366,7 +355,7 @@ def number_type(table: agate.Table, index: int) -> str:
     """The type for a column of numbers: BIGINT or DOUBLE where they are exact, else DECIMAL."""
     numbers = [Decimal(cell) for cell in _cells(table, index) if cell is not None]
     if any(len(number.as_tuple().digits) >= _AGATE_DIGITS for number in numbers):
-        raise SeedPrecisionError(column=table.column_names[index])
+        raise conditions.SEED_NUMBER_TOO_LONG(column=table.column_names[index])
     if all(number == number.to_integral_value() for number in numbers):
         return integer_type(table, index)
     if all(Decimal(repr(float(number))) == number for number in numbers):

@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import Column, ColumnSpec, quote
+from dbt.adapters.spark_mt.definition.conditions import raise_violations
 from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError, raise_violations
 from dbt.adapters.spark_mt.resolution import columns as table_columns
 from dbt.adapters.spark_mt.statements import nodes
 from dbt.adapters.spark_mt.statements.clauses import CLAUSES
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dbt.adapters.spark_mt.definition.definition import StoredDefinition
+    from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
     from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery
 
 
@@ -76,44 +78,6 @@ _ALTERNATIVE = (
 )
 
 
-class AddWithoutKeyError(MaterializedTableError):
-    """Rows of two queries can only be brought together by a key."""
-
-    condition = "MATERIALIZED_TABLE_ADD_WITHOUT_KEY"
-    text = "{table} has no PRIMARY KEY, by which the rows of an added query would find its rows."
-    remedy = (
-        "Declare the key with CREATE OR ALTER MATERIALIZED TABLE {table} (PRIMARY KEY (…) NOT "
-        "ENFORCED) …, which checks the rows that are there; or: " + _ALTERNATIVE
-    )
-
-
-class AddedKeyMissingError(MaterializedTableError):
-    """The added query does not produce the key."""
-
-    condition = "MATERIALIZED_TABLE_ADDED_KEY_MISSING"
-    text = (
-        "The query that shall be added to {table} does not produce the column '{column}' of its "
-        "primary key. Available columns: [{columns}]."
-    )
-    remedy = "Select the key under the names that it has in the table. " + _ALTERNATIVE
-
-
-class AddedColumnExistsError(MaterializedTableError):
-    """The added query has a column of the table's, outside of the key."""
-
-    condition = "MATERIALIZED_TABLE_ADDED_COLUMN_EXISTS"
-    text = "The query that shall be added to {table} produces '{column}', which the table has."
-    remedy = "Give the column another name, or leave it out. " + _ALTERNATIVE
-
-
-class NothingAddedError(MaterializedTableError):
-    """The added query has no column but the key."""
-
-    condition = "MATERIALIZED_TABLE_NOTHING_ADDED"
-    text = "The query that shall be added to {table} has no column but those of the primary key."
-    remedy = "Select at least one more column. " + _ALTERNATIVE
-
-
 @dataclass(frozen=True, slots=True)
 class _Merge:
     """Two queries on one key.
@@ -147,17 +111,17 @@ class _Merge:
     def violations(self) -> Iterator[MaterializedTableError]:
         table = str(self.stored.name)
         if not self.key:
-            yield AddWithoutKeyError(table=table)
+            yield conditions.ADD_WITHOUT_KEY(table=table)
             return
         for part in self.key:
             if self.names.find(part, self.added.columns) is None:
                 available = table_columns.listed(self.added.columns)
-                yield AddedKeyMissingError(table=table, column=part, columns=available)
+                yield conditions.ADDED_KEY_MISSING(table=table, column=part, columns=available)
         for column in self.new:
             if self.names.find(column.name, self.stored.resolved.columns) is not None:
-                yield AddedColumnExistsError(table=table, column=column.name)
+                yield conditions.ADDED_COLUMN_EXISTS(table=table, column=column.name)
         if not self.new:
-            yield NothingAddedError(table=table)
+            yield conditions.NOTHING_ADDED(table=table)
 
     def query(self) -> str:
         """Return both queries joined FULL; the table's columns have the order of the first one."""

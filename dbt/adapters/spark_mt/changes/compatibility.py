@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.changes.changes import ClauseChanged, ColumnsAppended, ColumnsMismatched
 from dbt.adapters.spark_mt.changes.state_retention import contradictions
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import quote
 from dbt.adapters.spark_mt.definition.errors import (
-    REPLACE,
-    DefinitionChangeError,
-    MaterializedTableError,
+    InvalidDefinitionError,
     as_violation,
 )
 from dbt.adapters.spark_mt.resolution.columns import Names, canonical_columns
-from dbt.adapters.spark_mt.resolution.options import TYPE_WIDENING
 from dbt.adapters.spark_mt.statements.clauses import Effect
 
 if TYPE_CHECKING:
@@ -32,88 +30,12 @@ if TYPE_CHECKING:
     )
 
 
-class DroppedColumnError(DefinitionChangeError):
-    """The new query has fewer columns (message of FLIP-546)."""
-
-    condition = "MATERIALIZED_TABLE_DROPPED_COLUMN"
-    text = (
-        "Materialized table {table}: Failed to modify query because drop column is unsupported. "
-        "When modifying a query, you can only append new columns at the end of original schema. "
-        "The original schema has {oldCount} columns, but the newly derived schema from the query "
-        "has {newCount} columns."
-    )
-    remedy = "Keep the columns {dropped}, or " + REPLACE + "."
-
-
-class ColumnMismatchError(DefinitionChangeError):
-    """The new query renames, moves or retypes columns (messages of FLIP-546)."""
-
-    condition = "MATERIALIZED_TABLE_COLUMN_MISMATCH"
-    text = (
-        "Materialized table {table}: When modifying the query of a materialized table, currently "
-        "only support appending columns at the end of original schema, dropping, renaming, and "
-        "reordering columns are not supported. {mismatch}"
-    )
-    remedy = (
-        "Keep name, place and type of the columns that the table has and add new ones after them, "
-        "or " + REPLACE + "."
-    )
-
-
-class ColumnWideningError(ColumnMismatchError):
-    """The new query only widens types, which an option allows."""
-
-    condition = "MATERIALIZED_TABLE_COLUMN_WIDENING"
-    remedy = (
-        "Every new type holds all values of the old one: set the option '" + TYPE_WIDENING + "' = "
-        "'true' to widen the columns in place; the table is filled again. Without it, keep the "
-        "types, or " + REPLACE + "."
-    )
-
-
-class AppendedNotNullError(DefinitionChangeError):
-    """A new column is NOT NULL, while the rows that exist have no value for it."""
-
-    condition = "MATERIALIZED_TABLE_APPENDED_NOT_NULL"
-    text = "Materialized table {table}: the appended column {column} cannot be NOT NULL."
-    remedy = "List it without NOT NULL, or " + REPLACE + "."
-
-
-class PartitioningChangeError(DefinitionChangeError):
-    """A table keeps its partition columns for life."""
-
-    condition = "MATERIALIZED_TABLE_PARTITIONING_CHANGE"
-    text = (
-        "Materialized table {table}: partitioning cannot be changed. The table is partitioned by "
-        "({old}), the statement asks for ({new})."
-    )
-    remedy = (
-        "Keep PARTITIONED BY, use CLUSTER BY from the start where it may change, or "
-        + REPLACE
-        + "."
-    )
-
-
-class BaselineNotFollowedError(DefinitionChangeError):
-    """A table that keeps rows could not follow its sources under the wanted definition."""
-
-    condition = "MATERIALIZED_TABLE_BASELINE_NOT_FOLLOWED"
-    text = (
-        "Materialized table {table} keeps rows that its query does not account for ({baseline}), "
-        "and could not follow its sources after this change: {problem}."
-    )
-    remedy = (
-        "Keep what the change takes away, or add START_MODE = FROM_BEGINNING to the statement, "
-        "which computes all rows from all source data in the place of those that are there."
-    )
-
-
 def check(
     name: TableName,
     stored: StoredDefinition,
     wanted: ResolvedDefinition,
     changes: Sequence[Change],
-) -> tuple[DefinitionChangeError, ...]:
+) -> tuple[InvalidDefinitionError, ...]:
     """Return why `changes` cannot be applied, all reasons; nothing if they can.
 
     Args:
@@ -123,7 +45,7 @@ def check(
         changes: What `diff` found between the two.
     """
     table = str(name)
-    found: list[DefinitionChangeError] = []
+    found: list[InvalidDefinitionError] = []
     for change in changes:
         if isinstance(change, ColumnsMismatched):
             found += (_columns(table, change), *_appended(table, change.appended))
@@ -131,7 +53,7 @@ def check(
             found += _appended(table, change.columns)
         elif isinstance(change, ClauseChanged) and change.effect is Effect.IMPOSSIBLE:
             old, new = (", ".join(d.declared.partitioned_by) for d in (stored, wanted))
-            found.append(PartitioningChangeError(table=table, old=old, new=new))
+            found.append(conditions.PARTITIONING_CHANGE(table=table, old=old, new=new))
     return (*found, *contradictions(table, stored, wanted, changes))
 
 
@@ -144,23 +66,25 @@ def raise_if_incompatible(
     """Raise what `check` finds: one violation as itself, several as one error that lists them.
 
     Raises:
-        DefinitionChangeError: The changes cannot be applied.
+        InvalidDefinitionError: The changes cannot be applied.
     """
     found = check(name, stored, wanted, changes)
     if len(found) == 1:
         raise found[0]
     if found:
-        combined = DefinitionChangeError(table=name, violations=[as_violation(e) for e in found])
+        combined = conditions.UNSUPPORTED_CHANGE(
+            table=name, violations=[as_violation(e) for e in found]
+        )
         combined.errors = found
         raise combined
 
 
-def _columns(table: str, change: ColumnsMismatched) -> DefinitionChangeError:
+def _columns(table: str, change: ColumnsMismatched) -> InvalidDefinitionError:
     texts = [str(m) for m in change.mismatches]
     if change.drops:
         kept = {c.name.lower() for c in change.new}
         gone = [c for c in change.old if c.name.lower() not in kept] or change.old
-        return DroppedColumnError(
+        return conditions.DROPPED_COLUMN(
             violations=texts,
             table=table,
             oldCount=len(change.old),
@@ -168,40 +92,14 @@ def _columns(table: str, change: ColumnsMismatched) -> DefinitionChangeError:
             dropped=", ".join(quote(c.name) for c in gone),
         )
     widening = all(m.widens for m in change.mismatches)
-    error = ColumnWideningError if widening else ColumnMismatchError
-    return error(violations=texts[1:], table=table, mismatch=texts[0])
+    kind = conditions.COLUMN_WIDENING if widening else conditions.COLUMN_MISMATCH
+    return kind(violations=texts[1:], table=table, mismatch=texts[0])
 
 
-def _appended(table: str, columns: Sequence[Column]) -> Iterator[DefinitionChangeError]:
+def _appended(table: str, columns: Sequence[Column]) -> Iterator[InvalidDefinitionError]:
     for column in columns:
         if not column.nullable:
-            yield AppendedNotNullError(table=table, column=column)
-
-
-class AdoptionRefusedError(MaterializedTableError):
-    """A table differs from what its new definition needs, in ways that adopting cannot change."""
-
-    condition = "MATERIALIZED_TABLE_CANNOT_ADOPT"
-    text = "{table} cannot become a materialized table as it is; nothing was changed:"
-    remedy = (
-        "Make the query, its column list and PARTITIONED BY yield the columns and partitions that "
-        "the table has, new columns after them; then adopting costs one commit. Or replace the "
-        "table (in dbt: --full-refresh), which computes all rows from the sources that exist today "
-        "and loses those that no source has any more."
-    )
-
-
-class RowsDifferError(MaterializedTableError):
-    """The rows of a plain table are not those of the query with which it would be adopted."""
-
-    condition = "MATERIALIZED_TABLE_ROWS_DIFFER"
-    text = "{table} is a plain table, and its rows are not those of the query; nothing was changed:"
-    remedy = (
-        "If the table only lacks changes of its sources, refresh it as before, and run this again: "
-        "in dbt, run the model once more with its old materialization. In dbt, `adopt: true` keeps "
-        "the rows as they are, for one commit; --full-refresh replaces the table by one whose rows "
-        "are all computed from the sources that exist today."
-    )
+            yield conditions.APPENDED_NOT_NULL(table=table, column=column)
 
 
 def adoption_problems(table: PlainTable, wanted: ResolvedDefinition) -> tuple[str, ...]:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.changes import changes
 from dbt.adapters.spark_mt.definition.columns import Check, Column
+from dbt.adapters.spark_mt.definition.errors import InvalidTypeError
 from dbt.adapters.spark_mt.query.syntax import parse, same_tokens, token_key
-from dbt.adapters.spark_mt.query.types import InvalidTypeError, parse_type, widens
+from dbt.adapters.spark_mt.query.types import parse_type, widens
 from dbt.adapters.spark_mt.resolution.columns import Names, canonical_columns, query_positions
 from dbt.adapters.spark_mt.resolution.options import TYPE_WIDENING
 from dbt.adapters.spark_mt.resolution.source_columns import changed_columns, recorded_fields

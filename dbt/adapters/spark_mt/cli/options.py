@@ -15,7 +15,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dbt.adapters.spark_mt.client import discovery
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition import conditions
+from dbt.adapters.spark_mt.definition.errors import (
+    ManagerRefusedError,
+    ManagerUnreachableError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -167,17 +171,6 @@ manager_options = grouped(
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 
 
-class ProfileError(MaterializedTableError):
-    """The dbt profile that the command line was to use cannot be used."""
-
-    condition = "MATERIALIZED_TABLE_PROFILE"
-    text = "The dbt profile cannot be used: {problem}."
-    remedy = (
-        "Correct it, name another one with --profiles-dir, --profile and --target, or run the "
-        "command outside of the project and give Spark's confs with --conf. Nothing was done."
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where a command finds its tables.
@@ -210,7 +203,7 @@ def place_of(choice: SparkChoice) -> Place:
     """Return what the profile of the project says, with the command line's confs over it.
 
     Raises:
-        ProfileError: There is a profile, and it cannot be used.
+        MaterializedTableError: There is a profile, and it cannot be used.
         UsageError: A conf of the command line is none.
     """
     confs = choice.confs
@@ -250,22 +243,22 @@ def _output(choice: SparkChoice, project: Path | None) -> dict[str, Any] | None:
             if name is None:
                 where = project or Path.cwd()
                 problem = f"there is no {_PROJECT} with a `profile` in {where} or above"
-            raise ProfileError(problem=problem)
+            raise conditions.PROFILE(problem=problem)
         return None
     profile = _yaml(path).get(name)
     if not isinstance(profile, dict):
-        raise ProfileError(problem=f"{path} has no profile {name}")
+        raise conditions.PROFILE(problem=f"{path} has no profile {name}")
     target = choice.target or str(_rendered(profile.get("target", "default"), path))
     output = (profile.get("outputs") or {}).get(target)
     if not isinstance(output, dict):
-        raise ProfileError(problem=f"the profile {name} in {path} has no target {target}")
+        raise conditions.PROFILE(problem=f"the profile {name} in {path} has no target {target}")
     rendered: dict[str, Any] = _rendered(output, path)
     origin = f"target {target} of profile {name} in {path}"
     if rendered.get("type") == ADAPTER:
         return {**rendered, "origin": origin}
     if choice.profile or choice.target:
         problem = f"{origin} is of type {rendered.get('type')}, not {ADAPTER}"
-        raise ProfileError(problem=problem)
+        raise conditions.PROFILE(problem=problem)
     return None
 
 
@@ -291,9 +284,9 @@ def _yaml(path: Path) -> dict[str, Any]:
     try:
         read = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, yaml.YAMLError) as error:
-        raise ProfileError(problem=f"{path} cannot be read: {error}") from error
+        raise conditions.PROFILE(problem=f"{path} cannot be read: {error}") from error
     if not isinstance(read, dict):
-        raise ProfileError(problem=f"{path} holds no mapping")
+        raise conditions.PROFILE(problem=f"{path} holds no mapping")
     return read
 
 
@@ -309,7 +302,7 @@ def _rendered(value: Any, path: Path) -> Any:  # noqa: ANN401 - YAML
     try:
         return ProfileRenderer({}).render_data({"value": value})["value"]
     except DbtBaseException as error:
-        raise ProfileError(problem=f"{path} cannot be rendered: {error}") from error
+        raise conditions.PROFILE(problem=f"{path} cannot be rendered: {error}") from error
 
 
 def _has_jinja(value: object) -> bool:
@@ -318,17 +311,6 @@ def _has_jinja(value: object) -> bool:
     if isinstance(value, list):
         return any(map(_has_jinja, value))
     return isinstance(value, str) and ("{{" in value or "{%" in value)
-
-
-class NoManagerError(MaterializedTableError):
-    """A manager of this warehouse was to be found, and there is none."""
-
-    condition = "MATERIALIZED_TABLE_NO_MANAGER"
-    text = "No manager of this warehouse was found: {reason}."
-    remedy = (
-        "Start one with `spark-mt serve`, or run the command where the project of the manager is, "
-        "on the same machine and as the same user."
-    )
 
 
 def manager_of(manager: ManagerChoice, spark: SparkChoice) -> ManagerClient | None:
@@ -343,9 +325,9 @@ def manager_of(manager: ManagerChoice, spark: SparkChoice) -> ManagerClient | No
     token = token_of(manager.token_file) or found.rest_token
     client = rest.ManagerClient(found.rest_url, token)
     try:
-        with suppress(rest.ManagerRefusedError):  # a refusal is an answer
+        with suppress(ManagerRefusedError):  # a refusal is an answer
             replace(client, timeout_s=_PROBE_S).about()
-    except rest.ManagerUnreachableError:
+    except ManagerUnreachableError:
         return None
     return client
 
@@ -354,11 +336,11 @@ def token_of_manager(spark: SparkChoice) -> str:
     """Return what the manager of the same warehouse asks for; empty if for nothing.
 
     Raises:
-        NoManagerError: There is none whose file this user may read.
+        MaterializedTableError: There is none whose file this user may read.
     """
     found = _discovered(place_of(spark))
     if isinstance(found, discovery.NotFound):
-        raise NoManagerError(reason=found.reason)
+        raise conditions.NO_MANAGER(reason=found.reason)
     return found.rest_token
 
 

@@ -12,10 +12,14 @@ import click
 from dbt.adapters.spark_mt.cli import options, output
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.definition import StoredTable
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition.errors import (
+    ManagerUnreachableError,
+    MaterializedTableError,
+    TableNotFoundError,
+)
 from dbt.adapters.spark_mt.definition.job import JobStatus
 from dbt.adapters.spark_mt.definition.modes import RefreshStatus
-from dbt.adapters.spark_mt.execution.errors import TableNotFoundError, problem_of
+from dbt.adapters.spark_mt.execution.errors import problem_of
 from dbt.adapters.spark_mt.planning.lineage import upstream_first
 from dbt.adapters.spark_mt.resolution.time_zones import parse_zone
 
@@ -276,8 +280,6 @@ def _ended_job(
     Raises:
         ManagerUnreachableError: The manager is gone, or has been silent for long.
     """
-    from dbt.adapters.spark_mt.client.rest import ManagerUnreachableError  # noqa: PLC0415 - late
-
     asking = replace(client, timeout_s=min(client.timeout_s, _POLL_TIMEOUT_S))
     seconds = _FIRST_POLL_S
     since = said = None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dbt.adapters.spark_mt.cli import options
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition import conditions
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,14 +21,6 @@ if TYPE_CHECKING:
 
 _PACKAGES = ("fastapi", "prometheus_client", "pydantic", "starlette", "structlog", "uvicorn")
 _LOOPBACK = "127.0.0.1"
-
-
-class ServeMissingError(MaterializedTableError):
-    """Packages that a manager needs are not installed."""
-
-    condition = "MATERIALIZED_TABLE_SERVE_MISSING"
-    text = "The manager needs packages that are not installed, such as {module}."
-    remedy = "Install them: pip install 'dbt-spark-mt[serve]'."
 
 
 _PORT = click.IntRange(0, 65_535)
@@ -131,7 +123,7 @@ def serve(token_file: Path | None, spark: SparkChoice, **choices: Any) -> None: 
     place = options.place_of(spark)
     for module in _PACKAGES:
         if find_spec(module) is None:
-            raise ServeMissingError(module=module)
+            raise conditions.SERVE_MISSING(module=module)
     from dbt.adapters.spark_mt.manager import serve as serving  # noqa: PLC0415 - loads PySpark
 
     root = logging.getLogger()

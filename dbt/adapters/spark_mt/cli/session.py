@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 import click
 
 from dbt.adapters.spark_mt.api import MaterializedTables
-from dbt.adapters.spark_mt.cli.options import ProfileError
 from dbt.adapters.spark_mt.client.rest import relay_to
 from dbt.adapters.spark_mt.client.target import automatic_target, server_url
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import TableName, quote
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError, MetastoreInUseError
 from dbt.adapters.spark_mt.definition.job import JobStatus
 from dbt.adapters.spark_mt.definition.modes import RefreshStatus
 from dbt.adapters.spark_mt.execution.checks import lag_of
@@ -30,7 +30,6 @@ from dbt.adapters.spark_mt.manager.views import RefreshPoint, TableView
 from dbt.adapters.spark_mt.spark.launch import session
 from dbt.adapters.spark_mt.spark.launch.class_archive import make_archive
 from dbt.adapters.spark_mt.spark.launch.connect_server import start_serving
-from dbt.adapters.spark_mt.spark.launch.derby import MetastoreInUseError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -129,7 +128,7 @@ def open_session(place: Place) -> Iterator[Session]:
 
     Raises:
         MetastoreInUseError: Another process holds the metastore, and serves no Spark Connect.
-        ProfileError: The profile does not say enough.
+        MaterializedTableError: The profile does not say enough.
     """
     spark, manager = open_spark(place)
     relay = relay_to(spark, manager, say=_print_note)
@@ -162,7 +161,7 @@ def archive_classes(place: Place) -> Path:
     Starts a Spark that reaches none of the user's tables.
 
     Raises:
-        ArchiveNotMadeError: The JVM wrote none.
+        MaterializedTableError: The JVM wrote none.
     """
     log = place.log_folder / LOG
     with TemporaryDirectory() as folder:
@@ -196,13 +195,13 @@ def open_spark(place: Place) -> tuple[SparkSession, Discovered | None]:
         return session.classic_spark(place.confs, place.home, log, _print_note), None
     except MetastoreInUseError as error:
         reasons = [f"The command was to run a Spark of its own: {why}."]
-        raise MetastoreInUseError(violations=reasons, **error.parameters) from None
+        raise conditions.METASTORE_IN_USE(violations=reasons, **error.parameters) from None
 
 
 def _server_url(place: Place) -> str:
     server = place.server
     if not server.get("host"):
-        raise ProfileError(problem=f"`method: connect` needs `host` ({place.origin})")
+        raise conditions.PROFILE(problem=f"`method: connect` needs `host` ({place.origin})")
     port = int(server.get("port") or _SERVER_PORT)
     use_ssl = bool(server.get("use_ssl"))
     return server_url(str(server["host"]), port, server.get("token"), use_ssl=use_ssl)

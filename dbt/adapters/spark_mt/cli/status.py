@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dbt.adapters.spark_mt.cli import options, output
+from dbt.adapters.spark_mt.definition.errors import ManagerUnreachableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -165,8 +166,6 @@ def _print(found: Status, *, as_json: bool) -> None:
 def _live(look: Callable[[], Status], every: float) -> None:
     """Draw the table in place until Ctrl-C, also while the manager does not answer."""
     from rich.live import Live  # noqa: PLC0415 - only on a terminal
-
-    from dbt.adapters.spark_mt.client.rest import ManagerUnreachableError  # noqa: PLC0415
 
     screen = output.console()
     last = look()

@@ -27,12 +27,14 @@ from urllib.request import (
 )
 
 from dbt.adapters.spark_mt.client.liveness import watched
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import Column
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError, made_again
+from dbt.adapters.spark_mt.definition.conditions import made_again
+from dbt.adapters.spark_mt.definition.errors import ManagerRefusedError, MaterializedTableError
 from dbt.adapters.spark_mt.execution.results import result_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
     from pyspark.sql import SparkSession
 
@@ -47,43 +49,6 @@ _NO_CONTENT = 204
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 Json = dict[str, Any]
-
-
-class ManagerUnreachableError(MaterializedTableError):
-    """No manager answers at the URL."""
-
-    condition = "MATERIALIZED_TABLE_MANAGER_UNREACHABLE"
-    text = "No manager answers at {url}: {problem}."
-    remedy = (
-        "Start it with `spark-mt serve`, or correct --url; without --url the manager of the same "
-        "warehouse is asked, if there is one. Nothing is known to have been done."
-    )
-
-    @property
-    def is_silent(self) -> bool:
-        """Whether something accepts connections there, and did not answer in time."""
-        cause = self.__cause__
-        return isinstance(getattr(cause, "reason", cause), TimeoutError)
-
-
-class ManagerRefusedError(MaterializedTableError):
-    """The manager refused a request, or failed at it; `answer` has its own condition.
-
-    Args:
-        violations: As the manager listed them.
-        answer: The problem document.
-        parameters: `url`, `status`, `detail` and `advice`.
-    """
-
-    condition = "MATERIALIZED_TABLE_MANAGER_REFUSED"
-    text = "The manager at {url} answered {status}: {detail}"
-    remedy = "{advice}"
-
-    def __init__(
-        self, *, violations: Sequence[str] = (), answer: Json | None = None, **parameters: object
-    ) -> None:
-        self.answer: Json = answer or {}
-        super().__init__(violations=violations, **parameters)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,9 +185,11 @@ class ManagerClient:
             raise self._refusal(error) from error
         except (OSError, HTTPException, ValueError) as error:
             problem = str(getattr(error, "reason", error) or type(error).__name__)
-            raise ManagerUnreachableError(url=self.url, problem=problem) from error
+            raise conditions.MANAGER_UNREACHABLE(url=self.url, problem=problem) from error
         if not isinstance(answer, dict):
-            raise ManagerUnreachableError(url=self.url, problem="the answer is not a manager's")
+            raise conditions.MANAGER_UNREACHABLE(
+                url=self.url, problem="the answer is not a manager's"
+            )
         return answer
 
     def _refusal(self, error: HTTPError) -> MaterializedTableError:
@@ -234,7 +201,7 @@ class ManagerClient:
         problem: Json = answer if isinstance(answer, dict) else {}
         detail = problem.get("detail") or problem.get("title") or error.reason
         condition = problem.get("condition")
-        return ManagerRefusedError(
+        return conditions.MANAGER_REFUSED(
             url=self.url,
             status=error.code,
             detail=f"[{condition}] {detail}" if condition else detail,
@@ -264,7 +231,9 @@ def _opener(url: str) -> OpenerDirector:
     """
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise ManagerUnreachableError(url=url, problem="it is no http:// or https:// address")
+        raise conditions.MANAGER_UNREACHABLE(
+            url=url, problem="it is no http:// or https:// address"
+        )
     opener = OpenerDirector()
     for handler in (HTTPHandler, HTTPSHandler, HTTPErrorProcessor, HTTPDefaultErrorHandler):
         opener.add_handler(handler())

@@ -20,7 +20,7 @@ import zlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from dbt.adapters.spark_mt.definition import modes
+from dbt.adapters.spark_mt.definition import conditions, modes
 from dbt.adapters.spark_mt.definition.columns import (
     Check,
     Column,
@@ -38,7 +38,6 @@ from dbt.adapters.spark_mt.definition.definition import (
     unknown_keys,
     with_unknown_keys,
 )
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.definition.freshness import Freshness, TimeUnit
 from dbt.adapters.spark_mt.definition.positions import (
     Baseline,
@@ -337,17 +336,6 @@ _DAMAGE = (ValueError, zlib.error, KeyError, TypeError, AttributeError, Overflow
 """What reading a text raises that this module did not write."""
 
 
-class UnreadableDefinitionError(MaterializedTableError):
-    """The text in the place of the definition cannot be read."""
-
-    condition = "MATERIALIZED_TABLE_UNREADABLE_DEFINITION"
-    text = "The stored definition of the materialized table {table} cannot be read: {problem}."
-    remedy = (
-        "Upgrade dbt-spark-mt if a newer release wrote it. Otherwise CREATE OR REPLACE "
-        "MATERIALIZED TABLE stores a new definition and computes the whole table again."
-    )
-
-
 def encode_definition(definition: StoredDefinition) -> str:
     """Return `definition` as hexadecimal text."""
     document = with_unknown_keys(_document(definition), definition.unknown_keys)
@@ -369,16 +357,20 @@ def decode_definition(text: str, table: str) -> StoredDefinition:
         document = json.loads(zlib.decompress(bytes.fromhex(text)))
         version = document["format"]
     except _DAMAGE as error:
-        raise UnreadableDefinitionError(table=table, problem="the text is damaged") from error
+        raise conditions.UNREADABLE_DEFINITION(
+            table=table, problem="the text is damaged"
+        ) from error
     if version != FORMAT_VERSION:
         problem = f"its format is {version}, and this release reads {FORMAT_VERSION}"
-        raise UnreadableDefinitionError(table=table, problem=problem)
+        raise conditions.UNREADABLE_DEFINITION(table=table, problem=problem)
     try:
         _rename_keys(document["definition"]["resolved"])
         definition = definition_of(document["definition"])
         unknown = unknown_keys(document, _document(definition))
     except _DAMAGE as error:
-        raise UnreadableDefinitionError(table=table, problem="the text is damaged") from error
+        raise conditions.UNREADABLE_DEFINITION(
+            table=table, problem="the text is damaged"
+        ) from error
     return replace(definition, unknown_keys=unknown) if unknown else definition
 
 

@@ -14,7 +14,6 @@ from dbt.adapters.spark_mt.definition.definition import (
     unknown_keys,
     with_unknown_keys,
 )
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.definition.positions import decode_positions, encode_positions
 
 if TYPE_CHECKING:
@@ -30,20 +29,6 @@ MOST_FOREIGN = 20
 _OURS = re.compile(rf'\{{"{MARK}":\d')
 """How every text of ours begins, whole or not."""
 _DAMAGED = "the text is damaged"
-
-
-class UnreadableCommitError(MaterializedTableError):
-    """What a commit of ours says about itself cannot be read, and nothing newer replaces it."""
-
-    condition = "MATERIALIZED_TABLE_UNREADABLE_COMMIT"
-    text = (
-        "The metadata of commit {version} of the materialized table {table} cannot be read: "
-        "{problem}. Nothing was changed."
-    )
-    remedy = (
-        "Upgrade dbt-spark-mt if a newer release wrote it. Otherwise CREATE OR REPLACE "
-        "MATERIALIZED TABLE stores a new definition and computes the whole table again."
-    )
 
 
 class UnreadableMetadataError(ValueError):

@@ -18,6 +18,7 @@ from dbt.adapters.spark_mt.definition.columns import (
     PrimaryKey,
     QueryContext,
 )
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,39 +6,7 @@ import re
 from dataclasses import dataclass
 from enum import Enum
 
-from dbt.adapters.spark_mt.definition.errors import InvalidValueError
-
-
-class InvalidFreshnessError(InvalidValueError):
-    """The freshness is not a positive whole number (message of FLIP-435)."""
-
-    condition = "MATERIALIZED_TABLE_INVALID_FRESHNESS"
-    text = (
-        "The freshness interval currently only supports positive integer type values. "
-        "But was: {value}"
-    )
-    remedy = (
-        "Write it as INTERVAL '3' MINUTE in a statement, or as `3 minutes` in a config; the number "
-        "is at most 2147483647."
-    )
-
-
-class FreshnessTooLongError(InvalidFreshnessError):
-    """The freshness is longer than the longest one."""
-
-    condition = "MATERIALIZED_TABLE_FRESHNESS_TOO_LONG"
-    text = "A freshness is at most {longest} long, which is 68 years. But was: {value}"
-    remedy = "Write a shorter interval, such as INTERVAL '52' WEEK."
-
-
-class InvalidFreshnessUnitError(InvalidFreshnessError):
-    """The freshness has a unit that no schedule has (message of FLIP-435)."""
-
-    condition = "MATERIALIZED_TABLE_INVALID_FRESHNESS_UNIT"
-    text = (
-        "Materialized table freshness only supports SECOND, MINUTE, HOUR, DAY, WEEK as the time "
-        "unit. But was: {unit}"
-    )
+from dbt.adapters.spark_mt.definition import conditions
 
 
 class FreshnessStatus(Enum):
@@ -100,11 +68,11 @@ class TimeUnit(Enum):
         """Read a unit in any case, singular or plural.
 
         Raises:
-            InvalidFreshnessUnitError: The unit is another one.
+            InvalidFreshnessError: The unit is another one.
         """
         singular = text.strip().upper().removesuffix("S")
         if singular not in cls.__members__:
-            raise InvalidFreshnessUnitError(unit=text.strip())
+            raise conditions.INVALID_FRESHNESS_UNIT(unit=text.strip())
         return cls[singular]
 
 
@@ -140,7 +108,7 @@ class Freshness:
 
     def __post_init__(self) -> None:
         if self.count <= 0:
-            raise InvalidFreshnessError(value=self.count)
+            raise conditions.INVALID_FRESHNESS(value=self.count)
 
     @classmethod
     def of(cls, count: str, unit: str) -> Freshness:
@@ -166,7 +134,7 @@ class Freshness:
             return iso.checked()
         if match := _PLAIN.fullmatch(stripped):
             return cls.of(match[1], _SHORT.get(match[2].lower(), match[2]))
-        raise InvalidFreshnessError(value=stripped)
+        raise conditions.INVALID_FRESHNESS(value=stripped)
 
     def checked(self) -> Freshness:
         """Return it, provided that it is not too long.
@@ -175,7 +143,7 @@ class Freshness:
             FreshnessTooLongError: It is.
         """
         if self.seconds > LONGEST_SECONDS:
-            raise FreshnessTooLongError(value=self, longest=LONGEST)
+            raise conditions.FRESHNESS_TOO_LONG(value=self, longest=LONGEST)
         return self
 
     @property
@@ -214,5 +182,5 @@ def _count(text: str) -> int:
     # Python refuses to read more than 4,300 digits.
     is_short = len(significant) <= len(str(LARGEST_COUNT))
     if not (_WHOLE_NUMBER.fullmatch(digits) and is_short and int(significant) <= LARGEST_COUNT):
-        raise InvalidFreshnessError(value=digits)
+        raise conditions.INVALID_FRESHNESS(value=digits)
     return int(significant)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import quote_text
-from dbt.adapters.spark_mt.definition.errors import InvalidValueError
 
 
 class LogicalRefreshMode(Enum):
@@ -30,17 +30,6 @@ class RefreshStatus(Enum):
     INITIALIZING = "INITIALIZING"
     ACTIVATED = "ACTIVATED"
     SUSPENDED = "SUSPENDED"
-
-
-class InvalidStartModeError(InvalidValueError):
-    """The start mode's keyword and argument do not fit together."""
-
-    condition = "MATERIALIZED_TABLE_INVALID_START_MODE"
-    text = "START_MODE = {startMode} {problem}."
-    remedy = (
-        "The forms are FROM_BEGINNING, FROM_NOW[(INTERVAL 'n' unit)], "
-        "FROM_TIMESTAMP(TIMESTAMP '...'), and each of them after RESUME_OR_."
-    )
 
 
 class StartModeType(Enum):
@@ -96,7 +85,7 @@ class StartInterval:
 
     def __post_init__(self) -> None:
         if self.count <= 0:
-            raise InvalidStartModeError(
+            raise conditions.INVALID_START_MODE(
                 startMode=f"FROM_NOW({self.sql})", problem="needs a positive interval"
             )
 
@@ -125,7 +114,7 @@ class StartMode:
         timestamp: Only for the FROM_TIMESTAMP forms, and required there: the literal's text.
 
     Raises:
-        InvalidStartModeError: An argument does not belong to the form, or is missing.
+        InvalidValueError: An argument does not belong to the form, or is missing.
     """
 
     type: StartModeType
@@ -135,12 +124,12 @@ class StartMode:
     def __post_init__(self) -> None:
         base = self.type.fallback
         if self.interval is not None and base is not StartModeType.FROM_NOW:
-            raise InvalidStartModeError(
+            raise conditions.INVALID_START_MODE(
                 startMode=self.type.value, problem="takes no interval; only the FROM_NOW forms do"
             )
         if (self.timestamp is not None) != (base is StartModeType.FROM_TIMESTAMP):
             verb = "needs a" if self.timestamp is None else "takes no"
-            raise InvalidStartModeError(
+            raise conditions.INVALID_START_MODE(
                 startMode=self.type.value, problem=f"{verb} timestamp literal"
             )
 
@@ -175,14 +164,6 @@ class ResolvedStartMode:
         return self.mode.sql
 
 
-class InvalidStateRetentionError(InvalidValueError):
-    """The state retention's keyword and operators do not fit together."""
-
-    condition = "MATERIALIZED_TABLE_INVALID_STATE_RETENTION"
-    text = "STATE_RETENTION = {stateRetention} names no operators; only PTF_ONLY does."
-    remedy = "Leave the operators out, or write PTF_ONLY('operator', …)."
-
-
 class StateRetentionType(Enum):
     """The three forms of STATE_RETENTION."""
 
@@ -200,7 +181,7 @@ class StateRetention:
 
     def __post_init__(self) -> None:
         if self.operators and self.type is not StateRetentionType.PTF_ONLY:
-            raise InvalidStateRetentionError(stateRetention=self.type.value)
+            raise conditions.INVALID_STATE_RETENTION(stateRetention=self.type.value)
 
     @property
     def sql(self) -> str:

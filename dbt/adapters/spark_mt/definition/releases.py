@@ -11,7 +11,7 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition import conditions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,43 +30,6 @@ UNTESTED = "SPARK_MT_UNTESTED_RELEASES"
 
 _MINOR = re.compile(r"\d+\.\d+")
 _MAJOR = re.compile(r"(?:1\.)?(?P<major>\d+)")
-
-
-class UnsupportedPythonError(MaterializedTableError):
-    """The interpreter has a version that no test runs with."""
-
-    condition = "MATERIALIZED_TABLE_UNSUPPORTED_PYTHON"
-    text = "This is Python {python}, and dbt-spark-mt is tested with {supported}."
-    remedy = (
-        "Make a new environment with one of these (python{newest} -m venv .venv) and install "
-        "dbt-spark-mt there. To try this one all the same, set the environment variable "
-        "{variable}=true. Nothing was started."
-    )
-
-
-class UnsupportedDbtError(MaterializedTableError):
-    """The installed dbt-core has a version that no test runs with."""
-
-    condition = "MATERIALIZED_TABLE_UNSUPPORTED_DBT"
-    text = "dbt-core {dbt} is installed, and dbt-spark-mt is tested with {supported}."
-    remedy = (
-        "Install one of these (pip install 'dbt-core~={newest}.0'). To try this one all the same, "
-        "set the environment variable {variable}=true. Nothing was started."
-    )
-
-
-class UnsupportedJavaError(MaterializedTableError):
-    """The Java that Spark would run in has a version that no test runs with."""
-
-    condition = "MATERIALIZED_TABLE_UNSUPPORTED_JAVA"
-    text = (
-        "Spark {spark} would run in Java {java}, of {home}, and it needs Java {oldest} to {newest}."
-    )
-    remedy = (
-        "Install Java {oldest} (Debian, Ubuntu: apt install openjdk-{oldest}-jre-headless; macOS: "
-        "brew install openjdk@{oldest}) and set JAVA_HOME to it. To try this one all the same, set "
-        "the environment variable {variable}=true. Nothing was started."
-    )
 
 
 def minor_of(version: str) -> str:
@@ -90,11 +53,11 @@ def check_python(version: tuple[int, ...] = sys.version_info[:2]) -> None:
     """Make sure that the package is tested with this interpreter.
 
     Raises:
-        UnsupportedPythonError: It is not.
+        MaterializedTableError: It is not.
     """
     python = ".".join(map(str, version))
     if python not in PYTHON and not is_untested_allowed():
-        raise UnsupportedPythonError(
+        raise conditions.UNSUPPORTED_PYTHON(
             python=python, supported=listed(PYTHON), newest=PYTHON[-1], variable=UNTESTED
         )
 
@@ -106,7 +69,7 @@ def check_dbt(version: str) -> None:
         UnsupportedDbtError: It is not.
     """
     if minor_of(version) not in DBT and not is_untested_allowed():
-        raise UnsupportedDbtError(
+        raise conditions.UNSUPPORTED_DBT(
             dbt=version, supported=listed(DBT), newest=DBT[-1], variable=UNTESTED
         )
 
@@ -121,13 +84,13 @@ def check_java(version: str, home: object, spark: str) -> None:
         spark: The version of Spark; of one that is not supported, the Java is not checked.
 
     Raises:
-        UnsupportedJavaError: It does not.
+        MaterializedTableError: It does not.
     """
     if not version or minor_of(spark) not in JAVA or is_untested_allowed():
         return
     oldest, newest = JAVA[minor_of(spark)]
     found = _MAJOR.match(version)
     if found is None or not int(oldest) <= int(found["major"]) <= int(newest):
-        raise UnsupportedJavaError(
+        raise conditions.UNSUPPORTED_JAVA(
             java=version, home=home, spark=spark, oldest=oldest, newest=newest, variable=UNTESTED
         )

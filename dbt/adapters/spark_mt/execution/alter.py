@@ -11,13 +11,17 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.changes import compatibility
 from dbt.adapters.spark_mt.changes.alterations import altered, with_added_query
-from dbt.adapters.spark_mt.definition import modes
+from dbt.adapters.spark_mt.definition import conditions, modes
 from dbt.adapters.spark_mt.definition.definition import Missing, StoredTable, UnmanagedTable
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition.errors import (
+    CommitConflictError,
+    ComparisonFailedError,
+    MaterializedTableError,
+    NotMaterializedError,
+    TableNotFoundError,
+)
 from dbt.adapters.spark_mt.definition.positions import VersionedPosition, most_commits
-from dbt.adapters.spark_mt.execution import create, errors, executor
-from dbt.adapters.spark_mt.execution.checks import ComparisonFailedError
-from dbt.adapters.spark_mt.execution.ports import CommitConflictError
+from dbt.adapters.spark_mt.execution import create, executor
 from dbt.adapters.spark_mt.execution.refresh import Refreshes, RequestedRefresh
 from dbt.adapters.spark_mt.execution.results import Action, StatementOutcome
 from dbt.adapters.spark_mt.planning import planner, steps
@@ -145,7 +149,7 @@ class Alterations:
     def _derived(self, name: TableName) -> Derivation | None:
         try:
             outcome = executor.retrying(lambda: self._derive(name))
-        except (errors.TableNotFoundError, errors.NotMaterializedError):
+        except (TableNotFoundError, NotMaterializedError):
             return None
         except MaterializedTableError as error:
             return Derivation(str(name), error=error)
@@ -173,7 +177,7 @@ def plannable(statement: str | ParsedStatement) -> nodes.CreateTable | Alteratio
     parsed = ParsedStatement.of(statement)
     inner = parsed.node.statement if isinstance(parsed.node, nodes.Explain) else parsed.node
     if not isinstance(inner, nodes.PLANNED):
-        raise errors.NotPlannableError(statement=parsed.text.strip().partition("\n")[0][:80])
+        raise conditions.NOT_PLANNABLE(statement=parsed.text.strip().partition("\n")[0][:80])
     return inner
 
 
@@ -215,7 +219,7 @@ class Lifecycle:
 
         Raises:
             AlreadyResumedError: It is active.
-            InvalidRunOptionsError: Some option is no run option.
+            MaterializedTableError: Some option is no run option.
             MaterializedTableError: The table cannot be refreshed; it stays suspended.
         """
         full = self._env.store.full_name(name)
@@ -230,7 +234,7 @@ class Lifecycle:
         definition = table.definition
         if definition.status is modes.RefreshStatus.SUSPENDED:
             reason = f" ({definition.status_reason})" if definition.status_reason else ""
-            raise errors.AlreadySuspendedError(table=name, reason=reason)
+            raise conditions.ALREADY_SUSPENDED(table=name, reason=reason)
         after = replace(definition, status=modes.RefreshStatus.SUSPENDED, run_options=())
         return self._changed(table, after, Action.SUSPENDED)
 
@@ -268,19 +272,8 @@ class Lifecycle:
     def _suspended(self, name: TableName) -> StoredTable:
         table = executor.stored_table(self._env, name)
         if table.definition.status is not modes.RefreshStatus.SUSPENDED:
-            raise errors.AlreadyResumedError(table=name)
+            raise conditions.ALREADY_RESUMED(table=name)
         return table
-
-
-class AdoptionInstantError(MaterializedTableError):
-    """The positions of the sources at the instant that the rows reflect are not known."""
-
-    condition = "MATERIALIZED_TABLE_INVALID_ADOPTION_INSTANT"
-    text = "{table} cannot be adopted as of {instant}; nothing was changed:"
-    remedy = (
-        "Name an instant that is past and that the logs of all sources still reach, or none: then "
-        "the rows are trusted to reflect the sources as they are now."
-    )
 
 
 _SHOWN = 3
@@ -304,10 +297,10 @@ class Adoptions:
             As `Definitions.create`.
 
         Raises:
-            AdoptionRefusedError: The table does not fit; every difference is named.
-            AdoptionInstantError: The positions of the sources at that instant are not known.
+            MaterializedTableError: The table does not fit; every difference is named.
+            MaterializedTableError: The positions of the sources at that instant are not known.
             ConstraintViolatedError: Rows of the table break a declared key or check.
-            RowsDifferError: Its rows are not those of the query, and the terms ask for that.
+            MaterializedTableError: Its rows are not those of the query, and the terms ask for that.
             MaterializedTableError: As CREATE OR ALTER; nothing has changed then.
         """
         name = self._env.store.full_name(statement.name)
@@ -356,9 +349,9 @@ class Adoptions:
         if terms.if_equal:
             differences = [*self._differences(table, planned.plan, resolution.analyzed)]
             if differences:
-                raise compatibility.RowsDifferError(violations=differences, table=name)
+                raise conditions.ROWS_DIFFER(violations=differences, table=name)
             if not self._env.store.is_newest(name, table.version):
-                raise CommitConflictError(table=name)
+                raise conditions.CONCURRENT_CHANGE(table=name)
         return create.carry_out(self._env, planned, found), None
 
     def _plain(self, found: UnmanagedTable) -> PlainTable:
@@ -366,7 +359,7 @@ class Adoptions:
         if table is None:
             title = self._env.format.title
             problem = f"It is a {found.kind}, and only a plain {title} table can be adopted."
-            raise compatibility.AdoptionRefusedError(violations=[problem], table=found.name)
+            raise conditions.CANNOT_ADOPT(violations=[problem], table=found.name)
         return table
 
     def _resolution(self, table: PlainTable, statement: nodes.CreateTable) -> Resolution:
@@ -430,7 +423,7 @@ class Adoptions:
                 )
                 return
             seq *= 2
-        raise CommitConflictError(table=table.name)
+        raise conditions.CONCURRENT_CHANGE(table=table.name)
 
     def _positions(
         self, name: TableName, analyzed: AnalyzedQuery, as_of: datetime | None
@@ -454,13 +447,15 @@ class Adoptions:
             if not start.is_complete:
                 problems.append(f"The log of {source.name} does not reach back so far.")
         if problems:
-            raise AdoptionInstantError(violations=problems, table=name, instant=instant)
+            raise conditions.INVALID_ADOPTION_INSTANT(
+                violations=problems, table=name, instant=instant
+            )
         return found
 
     def _release(self, name: TableName) -> StatementOutcome:
         found = self._env.store.find(name)
         if isinstance(found, Missing):
-            raise errors.TableNotFoundError(table=name)
+            raise conditions.NOT_FOUND(table=name)
         if not isinstance(found, UnmanagedTable):
             result = executor.perform(planner.plan_release(found), self._env)
             return StatementOutcome(
@@ -468,7 +463,7 @@ class Adoptions:
             )
         table = self._env.store.plain(name)
         if table is None or (table.leftover is not None and not table.seq):
-            raise errors.NotMaterializedError(table=name, kind=found.kind)
+            raise conditions.EXPECTED(table=name, kind=found.kind)
         result = executor.perform(planner.plan_release_rest(name), self._env)
         message = "it is a plain table already"
         return StatementOutcome(
@@ -476,13 +471,7 @@ class Adoptions:
         )
 
 
-def _refusals(
-    table: PlainTable, wanted: ResolvedDefinition
-) -> tuple[compatibility.AdoptionRefusedError, ...]:
+def _refusals(table: PlainTable, wanted: ResolvedDefinition) -> tuple[MaterializedTableError, ...]:
     """Return the error that names every difference that prevents the adoption, if there is one."""
     problems = compatibility.adoption_problems(table, wanted)
-    return (
-        (compatibility.AdoptionRefusedError(violations=problems, table=table.name),)
-        if problems
-        else ()
-    )
+    return (conditions.CANNOT_ADOPT(violations=problems, table=table.name),) if problems else ()

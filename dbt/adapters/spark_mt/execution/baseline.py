@@ -13,13 +13,13 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode, RefreshMode
 from dbt.adapters.spark_mt.definition.positions import (
     FollowedPosition,
     VersionedPosition,
     positions_of,
 )
-from dbt.adapters.spark_mt.execution import errors
 from dbt.adapters.spark_mt.execution.ports import SourceSpan
 from dbt.adapters.spark_mt.execution.results import RefreshOutcome, RefreshResult
 from dbt.adapters.spark_mt.planning.steps import CREATED
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition, StoredTable
+    from dbt.adapters.spark_mt.definition.errors import BaselineBrokenError
     from dbt.adapters.spark_mt.definition.positions import (
         Positions,
         SourcePositions,
@@ -84,11 +85,11 @@ def without_data_loss(environment: Environment, table: StoredTable, run: Refresh
     """Return the run that computes all rows of a table, unless that loses some.
 
     Raises:
-        LogHistoryLostError: The table holds rows that its logs have dropped.
+        MaterializedTableError: The table holds rows that its logs have dropped.
     """
     run = with_origin(environment, table.definition.resolved, run)
     if loss := loss_of(table, run):
-        raise errors.LogHistoryLostError(table=table.name, loss=loss)
+        raise conditions.LOG_HISTORY_LOST(table=table.name, loss=loss)
     return run
 
 
@@ -215,7 +216,7 @@ def chosen(
     if request is strategy.Request.REFRESH and choice.strategy == strategy.RECOMPUTE:
         options = read_options(definition.declared.options)
         if options.incremental is Incremental.STRICT:
-            raise errors.RefreshNotIncrementalError(table=table.name, violations=_why_all(choice))
+            raise conditions.REFRESH_NOT_INCREMENTAL(table=table.name, violations=_why_all(choice))
     if choice.write is strategy.Write.CHANGE:
         run = replace(run, tree=definition_tree(definition.resolved, analyzed))
     return replace(run, choice=choice)
@@ -238,7 +239,7 @@ def chosen_for_partitions(
     """Return a run that computes some partitions of a table.
 
     Raises:
-        PartitionUnderBaselineError: The table keeps rows that a partition would lose.
+        MaterializedTableError: The table keeps rows that a partition would lose.
         BaselineBrokenError: The rows added since the baseline are no longer known.
     """
     baseline = table.definition.baseline
@@ -246,34 +247,34 @@ def chosen_for_partitions(
     if run.choice.strategy != strategy.NONE:
         return run
     if baseline is not None and baseline.keeps_rows:
-        raise errors.PartitionUnderBaselineError(table=table.name, baseline=baseline.describe())
+        raise conditions.PARTITION_UNDER_BASELINE(table=table.name, baseline=baseline.describe())
     raise broken(environment, table.name, run.choice)
 
 
-def broken(environment: Environment, name: TableName, choice: Choice) -> errors.BaselineBrokenError:
+def broken(environment: Environment, name: TableName, choice: Choice) -> BaselineBrokenError:
     """Return the error for a refusal without an alternative strategy."""
     final = next((refusal for refusal in choice.refused if refusal.is_final), None)
     if final is None:
-        return errors.BaselineBrokenError(table=name, problem=choice.reason)
+        return conditions.BASELINE_BROKEN(table=name, problem=choice.reason)
     reason, format_ = final.reasons[0], environment.format
     source, after = reason.subject, dict(final.since).get(reason.subject)
     if reason.code == "POSITIONS_UNKNOWN":
-        return errors.PositionsLostError(table=name, source=source)
-    error: errors.BaselineBrokenError
+        return conditions.POSITIONS_LOST(table=name, source=source)
+    error: BaselineBrokenError
     if reason.code == "SOURCE_HISTORY_GONE":
         retention = f"{format_.log_retention} and {format_.file_retention}"
-        error = errors.SourceHistoryGoneError(
+        error = conditions.SOURCE_HISTORY_GONE(
             table=name, source=source, after=after, retention=retention
         )
     elif reason.code == TYPES_CHANGED:
         changes = reason.text
-        error = errors.SourceTypesChangedError(
+        error = conditions.SOURCE_TYPES_CHANGED(
             table=name, source=source, after=after, changes=changes
         )
     elif reason.code == "SOURCE_RECREATED":
-        error = errors.SourceRecreatedError(table=name, source=source, after=after)
+        error = conditions.SOURCE_RECREATED(table=name, source=source, after=after)
     else:
-        error = errors.SourceRewrittenError(
+        error = conditions.SOURCE_REWRITTEN(
             table=name, source=source, after=after, why=final.alternative
         )
     return error

@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from dbt.adapters.spark_mt.changes import drift
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.definition import (
     InconsistentTable,
@@ -14,7 +15,11 @@ from dbt.adapters.spark_mt.definition.definition import (
     UnmanagedTable,
     Unreadable,
 )
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition.errors import (
+    ComparisonFailedError,
+    MaterializedTableError,
+    SourceNotFoundError,
+)
 from dbt.adapters.spark_mt.definition.freshness import FreshnessStatus, LagStage, SourceActivity
 from dbt.adapters.spark_mt.definition.job import JobStatus
 from dbt.adapters.spark_mt.definition.modes import RefreshMode
@@ -238,7 +243,7 @@ class _Walk:
             return None
         try:
             return self._sources.unread(source, position)
-        except errors.SourceNotFoundError as error:
+        except SourceNotFoundError as error:
             self.problem = self.problem or errors.problem_of(error)
             return None
 
@@ -306,7 +311,7 @@ def loaded_at(environment: Environment, name: TableName) -> int | None:
         None for a table to which no rows were ever written.
 
     Raises:
-        NoCommitsError: The relation has no commits that show it.
+        MaterializedTableError: The relation has no commits that show it.
     """
     full = environment.store.full_name(name)
     found = environment.store.find(full)
@@ -316,11 +321,11 @@ def loaded_at(environment: Environment, name: TableName) -> int | None:
             return lag.measured_at_ms if lag.since_ms is None else lag.since_ms
     try:
         return environment.states.changed_at(full)
-    except errors.SourceNotFoundError as error:
+    except SourceNotFoundError as error:
         problem = str(error.parameters["problem"])
         if isinstance(found, UnmanagedTable):
             problem = f"it is a {found.kind}"
-        raise errors.NoCommitsError(table=full, problem=problem) from error
+        raise conditions.FRESHNESS_WITHOUT_COMMITS(table=full, problem=problem) from error
 
 
 def drift_of(environment: Environment, name: TableName) -> tuple[drift.Drift, ...]:
@@ -388,18 +393,6 @@ _LOST = (
     "suspended, a RESTORE to a timestamp, or a log that was cleaned up)"
 )
 _PARTLY = "some partitions were refreshed to another state of the sources than the others"
-
-
-class ComparisonFailedError(MaterializedTableError):
-    """A table could not be compared with its query."""
-
-    condition = "MATERIALIZED_TABLE_COMPARISON_FAILED"
-    text = (
-        "The rows of the materialized table {table} could not be compared with its query: {problem}"
-    )
-    remedy = (
-        "Nothing was changed. ALTER MATERIALIZED TABLE {table} REFRESH computes its rows again."
-    )
 
 
 @dataclass(frozen=True, slots=True)

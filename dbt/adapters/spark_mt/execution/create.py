@@ -10,12 +10,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.changes.changes import ColumnTypeWidened
-from dbt.adapters.spark_mt.changes.compatibility import (
-    BaselineNotFollowedError,
-    raise_if_incompatible,
-)
+from dbt.adapters.spark_mt.changes.compatibility import raise_if_incompatible
 from dbt.adapters.spark_mt.changes.differ import diff
 from dbt.adapters.spark_mt.changes.state_retention import not_retained
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.definition import (
     InconsistentTable,
     Missing,
@@ -25,7 +23,7 @@ from dbt.adapters.spark_mt.definition.definition import (
 )
 from dbt.adapters.spark_mt.definition.modes import RefreshMode
 from dbt.adapters.spark_mt.definition.positions import Baseline, positions_of
-from dbt.adapters.spark_mt.execution import errors, executor
+from dbt.adapters.spark_mt.execution import executor
 from dbt.adapters.spark_mt.execution.baseline import loss_of, refresh_outcome, with_origin
 from dbt.adapters.spark_mt.execution.jobs import raise_if_initializing
 from dbt.adapters.spark_mt.execution.ports import AnalyzedTable
@@ -65,7 +63,7 @@ def plan_with_state(
         None if the statement does not ask to keep state, or if there is none.
 
     Raises:
-        DefinitionChangeError: The state does not fit the changed query; every operator is named.
+        InvalidDefinitionError: The state does not fit the changed query; every operator is named.
     """
     wanted, process, stream = resolution.definition, resolution.analyzed.process, table.stream
     keeps_all = (
@@ -141,8 +139,8 @@ def plan_change(
     A statement that has the whole definition `declares` the table.
 
     Raises:
-        DefinitionChangeError: It cannot be done in place; every violation is named.
-        WidenedWhileSuspendedError: It would have to rewrite the rows of a suspended table.
+        InvalidDefinitionError: It cannot be done in place; every violation is named.
+        MaterializedTableError: It would have to rewrite the rows of a suspended table.
     """
     definition = table.definition
     changes = diff(definition.resolved, resolution.definition)
@@ -167,7 +165,7 @@ def _plan_rows(
     """Plan a change that affects the rows: those of its start mode, or all of them.
 
     Raises:
-        LogHistoryLostError: Rows would be lost, and the statement has no explicit start mode.
+        MaterializedTableError: Rows would be lost, and the statement has no explicit start mode.
     """
     definition = table.definition
     if (kept := plan_with_state(environment, table, resolution, changes)) is not None:
@@ -183,7 +181,7 @@ def _plan_rows(
     wanted = begun.resolution if begun else resolution
     if definition.suspended_by_user:
         if widened := [c.describe() for c in changes if isinstance(c, ColumnTypeWidened)]:
-            raise errors.WidenedWhileSuspendedError(violations=widened, table=table.name)
+            raise conditions.WIDENED_WHILE_SUSPENDED(violations=widened, table=table.name)
         counted = replace(table, definition=replace(definition, baseline=None))
         choice = choose_for(wanted)
         return Planned(
@@ -193,7 +191,7 @@ def _plan_rows(
     run = with_origin(environment, wanted.definition, run)
     if loss := loss_of(table, run):
         if wanted.definition.declared.start_mode is None:
-            raise errors.LogHistoryLostError(table=table.name, loss=loss)
+            raise conditions.LOG_HISTORY_LOST(table=table.name, loss=loss)
         wanted = replace(wanted, warnings=(*wanted.warnings, _LOST.format(loss=loss)))
     plan = planner.plan_alter(table, wanted, changes, run, choose_for(wanted))
     return Planned(plan, Action.ALTERED, run)
@@ -205,7 +203,7 @@ def _plan_without_rows(
     """Plan a change that keeps the rows, and the baseline, if there is one.
 
     Raises:
-        BaselineNotFollowedError: The table could no longer follow its sources.
+        InvalidDefinitionError: The table could no longer follow its sources.
     """
     definition, wanted = table.definition, resolution.definition
     choice = choose_for(resolution, definition.baseline)
@@ -219,7 +217,7 @@ def _plan_without_rows(
         plan = planner.plan_alter(counted, resolution, changes, None, choose_for(resolution))
         return replace(plan, changes=(*plan.changes, _DROPPED))
     if choice.strategy == NONE:
-        raise BaselineNotFollowedError(
+        raise conditions.BASELINE_NOT_FOLLOWED(
             table=table.name, baseline=definition.baseline.describe(), problem=choice.reason
         )
     return planner.plan_alter(table, resolution, changes, None, choice)
@@ -315,19 +313,19 @@ class Definitions:
 
         Raises:
             TableNotFoundError: There is no such table, and the statement has no IF EXISTS.
-            TableInitializingError: Another process is creating it at this moment.
+            MaterializedTableError: Another process is creating it at this moment.
             NotMaterializedError: Something else has the name.
         """
         name = self._env.store.full_name(statement.name)
         found = self._env.store.find(name)
         self._forget_if_gone(name, found)
         if isinstance(found, UnmanagedTable):
-            raise errors.NotMaterializedError(table=name, kind=found.kind)
+            raise conditions.EXPECTED(table=name, kind=found.kind)
         if isinstance(found, Missing):
             raise_if_initializing(self._env, name)
             if statement.if_exists:
                 return StatementOutcome(str(name), Action.UNCHANGED, message="does not exist")
-            raise errors.TableNotFoundError(table=name)
+            raise conditions.NOT_FOUND(table=name)
         table_id = found.table_id if isinstance(found, Unreadable) else found.definition.table_id
         result = executor.perform(planner.plan_drop(name, table_id), self._env)
         return StatementOutcome(
@@ -374,10 +372,10 @@ class Definitions:
 
     def _planned(self, name: TableName, statement: CreateTable, found: FoundTable) -> Planned:
         if isinstance(found, UnmanagedTable):
-            raise errors.NotMaterializedError(table=name, kind=found.kind)
+            raise conditions.EXPECTED(table=name, kind=found.kind)
         if isinstance(found, Missing):
             if problem := self._env.store.why_not_created(name):
-                raise errors.InvalidNameError(table=name.sql, problem=problem)
+                raise conditions.INVALID_NAME(table=name.sql, problem=problem)
             resolution = self._env.resolve(name, statement.declared, None)
             begun = begin(self._env, name, resolution, steps.CREATED)
             new, owner = self._env.new_id(), self._env.owner()
@@ -389,12 +387,12 @@ class Definitions:
         if isinstance(found, Unreadable):
             raise found.error
         if isinstance(found, InconsistentTable):
-            raise errors.InconsistentTableError(table=name, problem=found.problem)
+            raise conditions.CHANGED_OUTSIDE(table=name, problem=found.problem)
         if statement.form is CreateForm.CREATE_OR_ALTER:
             return self._altered(name, statement, found)
         if statement.if_not_exists:
             return Planned(steps.Plan(name, ()), Action.UNCHANGED)
-        raise errors.TableExistsError(table=name)
+        raise conditions.ALREADY_EXISTS(table=name)
 
     def _replaced(
         self,
@@ -406,7 +404,7 @@ class Definitions:
         statement_context = StatementContext()
         if statement.declared.partitioned_by and clustered:
             statement_context = StatementContext(
-                errors=(errors.PartitionedReplaceError(table=name),)
+                errors=(conditions.CANNOT_PARTITION_CLUSTERED(table=name),)
             )
         resolution = self._env.resolve(name, statement.declared, None, statement_context)
         begun = begin(self._env, name, resolution, "REPLACE")

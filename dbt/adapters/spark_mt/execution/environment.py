@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from dbt.adapters.spark_mt.changes.compatibility import check
 from dbt.adapters.spark_mt.changes.differ import diff
+from dbt.adapters.spark_mt.definition.errors import InvalidDefinitionError
 from dbt.adapters.spark_mt.definition.positions import UnknownPosition
 from dbt.adapters.spark_mt.execution.errors import problem_of
 from dbt.adapters.spark_mt.planning.steps import RefreshRun
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
         StoredDefinition,
         StoredTable,
     )
-    from dbt.adapters.spark_mt.definition.errors import DefinitionChangeError
+    from dbt.adapters.spark_mt.definition.errors import InvalidDefinitionError
     from dbt.adapters.spark_mt.definition.positions import Baseline
     from dbt.adapters.spark_mt.definition.table_format import TableFormat
     from dbt.adapters.spark_mt.execution.context import ExecutionContext
@@ -263,6 +264,6 @@ class Environment:
 
 def _incompatibilities(
     name: TableName, stored: StoredDefinition, wanted: ResolvedDefinition
-) -> tuple[DefinitionChangeError, ...]:
+) -> tuple[InvalidDefinitionError, ...]:
     """Return why `wanted` cannot take the place of the stored definition; nothing if it can."""
     return check(name, stored, wanted, diff(stored.resolved, wanted))

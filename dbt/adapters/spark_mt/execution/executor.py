@@ -16,18 +16,20 @@ from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.definition import (
     InconsistentTable,
     Missing,
     StoredTable,
     Unreadable,
 )
+from dbt.adapters.spark_mt.definition.errors import CommitConflictError, ExecutorLostError
 from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus
 from dbt.adapters.spark_mt.definition.modes import RefreshStatus
 from dbt.adapters.spark_mt.execution import errors
 from dbt.adapters.spark_mt.execution.context import run_sequential
 from dbt.adapters.spark_mt.execution.jobs import raise_if_initializing
-from dbt.adapters.spark_mt.execution.ports import CommitConflictError, StepResult
+from dbt.adapters.spark_mt.execution.ports import StepResult
 from dbt.adapters.spark_mt.planning import steps
 
 if TYPE_CHECKING:
@@ -93,7 +95,7 @@ def execute(
             for step in follow_ups:
                 warnings.extend(runner.run(step).warnings)
         except Exception as error:
-            raise errors.UnfinishedChangeError(
+            raise conditions.UNFINISHED_CHANGE(
                 table=plan.table, problem=errors.problem_of(error)
             ) from error
 
@@ -313,7 +315,7 @@ def job_of(
 
 
 _ATTEMPTS = 5
-_TRANSIENT = (CommitConflictError, errors.ExecutorLostError)
+_TRANSIENT = (CommitConflictError, ExecutorLostError)
 
 
 def retrying(
@@ -417,19 +419,19 @@ def existing_table(environment: Environment, name: TableName) -> StoredTable:
 
     Raises:
         TableNotFoundError: There is nothing of this name.
-        TableInitializingError: Another process is creating it at this moment.
+        MaterializedTableError: Another process is creating it at this moment.
         NotMaterializedError: A view or an unmanaged table has the name.
-        InconsistentTableError: Another program changed the table, and its definition does not fit.
+        MaterializedTableError: Another program changed the table, and its definition does not fit.
         UnreadableDefinitionError: Its definition cannot be read.
     """
     found = environment.store.find(name)
     if isinstance(found, Missing):
         raise_if_initializing(environment, name)
-        raise errors.TableNotFoundError(table=name)
+        raise conditions.NOT_FOUND(table=name)
     if isinstance(found, Unreadable):
         raise found.error
     if isinstance(found, InconsistentTable):
-        raise errors.InconsistentTableError(table=name, problem=found.problem)
+        raise conditions.CHANGED_OUTSIDE(table=name, problem=found.problem)
     if not isinstance(found, StoredTable):
-        raise errors.NotMaterializedError(table=name, kind=found.kind)
+        raise conditions.EXPECTED(table=name, kind=found.kind)
     return found

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.job import JobKind, JobStatus, StoredHandler
-from dbt.adapters.spark_mt.execution.errors import TableInitializingError
 
 if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.columns import TableName
@@ -93,7 +93,7 @@ def raise_if_initializing(environment: Environment, name: TableName) -> None:
     The rows of creators that are gone are ended in the log.
 
     Raises:
-        TableInitializingError: A running process is creating it.
+        MaterializedTableError: A running process is creating it.
     """
     since = environment.now_ms() - KEPT_MS
     for job in _running(environment, name, since):
@@ -102,7 +102,7 @@ def raise_if_initializing(environment: Environment, name: TableName) -> None:
             environment.execution_context.log.append(now)
         elif job.creates:
             began = instant(job.started_at_ms)
-            raise TableInitializingError(table=name, owner=job.owner, since=began)
+            raise conditions.INITIALIZING(table=name, owner=job.owner, since=began)
 
 
 def instant(at_ms: int) -> str:

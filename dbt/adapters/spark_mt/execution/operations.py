@@ -13,12 +13,13 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dbt.adapters.spark_mt.changes.differ import configuration_changes, diff, keep_configuration
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.definition import StoredTable, Unreadable
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError, about
 from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus, Wait
 from dbt.adapters.spark_mt.definition.positions import FollowedPosition
-from dbt.adapters.spark_mt.execution import alter, errors, results
+from dbt.adapters.spark_mt.execution import alter, results
 from dbt.adapters.spark_mt.execution.create import Definitions
 from dbt.adapters.spark_mt.execution.executor import stored_table
 from dbt.adapters.spark_mt.execution.jobs import keeper_of
@@ -63,7 +64,7 @@ def await_started(
         pause(_POLL_S)
     running = environment.managers.live(name.catalog or "")
     problem = f"{running.owner} has not taken it over" if running else "no manager runs"
-    raise errors.WaitTimeoutError(
+    raise conditions.WAIT_TIMEOUT(
         table=name, wanted="started", seconds=round(at_most_s), problem=problem
     )
 
@@ -102,7 +103,7 @@ def await_fresh(
         problem = f"it is suspended ({definition.status_reason or 'by the user'})"
     elif definition.resolved.refresh_mode is not RefreshMode.CONTINUOUS:
         problem = "it is refreshed at its scheduled times"
-    raise errors.WaitTimeoutError(
+    raise conditions.WAIT_TIMEOUT(
         table=name, wanted="fresh", seconds=round(at_most_s), problem=problem
     )
 
@@ -121,7 +122,7 @@ def no_unexpected(environment: Environment) -> Iterator[None]:
     the error of a cancelled statement pass as they are.
 
     Raises:
-        UnexpectedError: The block ended with an error of Spark, Python or a library, its cause.
+        MaterializedTableError: The block ended with another error, its cause.
     """
     try:
         yield
@@ -131,7 +132,7 @@ def no_unexpected(environment: Environment) -> Iterator[None]:
         problem = environment.described(error)
         if problem is None:
             raise
-        raise errors.UnexpectedError(problem=problem) from error
+        raise conditions.UNEXPECTED_ERROR(problem=problem) from error
 
 
 def netted(kind: type[OperationsT]) -> type[OperationsT]:
@@ -542,11 +543,11 @@ def created(statement: str | ParsedStatement, *forms: nodes.CreateForm) -> nodes
     """Return CREATE MATERIALIZED TABLE in one of the expected forms, or without any in every form.
 
     Raises:
-        OtherStatementError: It is another statement.
+        MaterializedTableError: It is another statement.
     """
     parsed = ParsedStatement.of(statement)
     create = parsed.node
     if not isinstance(create, nodes.CreateTable) or (forms and create.form not in forms):
         expected = " or ".join(form.value for form in forms) or "CREATE"
-        raise errors.OtherStatementError(expected=expected, statement=parsed.text.strip()[:80])
+        raise conditions.OTHER_STATEMENT(expected=expected, statement=parsed.text.strip()[:80])
     return create

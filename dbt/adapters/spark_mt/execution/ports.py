@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
@@ -34,14 +32,6 @@ if TYPE_CHECKING:
     )
     from dbt.adapters.spark_mt.planning.steps import RefreshRun, Register, Step
     from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery, Source
-
-
-class CommitConflictError(MaterializedTableError):
-    """Another commit came first: the plan is no longer valid and must be made again."""
-
-    condition = "MATERIALIZED_TABLE_CONCURRENT_CHANGE"
-    text = "Another writer changed the materialized table {table} at the same time."
-    remedy = "Nothing was changed. Run the statement again; it costs nothing but its own time."
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +121,7 @@ class SourceReader(Protocol):
 
         Raises:
             SourceNotFoundError: A source is gone.
-            BusySourcesError: The sources change faster than they can be read.
+            MaterializedTableError: The sources change faster than they can be read.
         """
 
     def is_readable(self, source: TableName, position: FollowedPosition) -> bool:

@@ -9,7 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition import conditions
+from dbt.adapters.spark_mt.definition.errors import (
+    ConstraintViolatedError,
+    MaterializedTableError,
+    RefreshFailedError,
+    RefreshSchemaError,
+    SourceFilesGoneError,
+)
 from dbt.adapters.spark_mt.definition.job import JobStatus
 from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus
 from dbt.adapters.spark_mt.definition.positions import (
@@ -18,7 +25,8 @@ from dbt.adapters.spark_mt.definition.positions import (
     same_positions,
 )
 from dbt.adapters.spark_mt.execution import baseline as baselines
-from dbt.adapters.spark_mt.execution import errors, executor
+from dbt.adapters.spark_mt.execution import executor
+from dbt.adapters.spark_mt.execution.errors import cause_of_suspension
 from dbt.adapters.spark_mt.execution.ports import StepResult, StreamTask
 from dbt.adapters.spark_mt.execution.results import RefreshOutcome, RefreshResult
 from dbt.adapters.spark_mt.execution.source_columns import raise_if_unfit
@@ -105,7 +113,7 @@ def chosen_or_suspended(
     run = baselines.chosen(environment, table, analyzed, run, request, excluded)
     if run.choice.strategy == strategy.NONE:
         error = baselines.broken(environment, table.name, run.choice)
-        reason = error.reason
+        reason = cause_of_suspension(error)
         executor.suspend(environment, table, reason, f"suspended, because {reason}")
         raise error
     return run
@@ -126,9 +134,9 @@ def foreign(table: StoredTable, fate: str) -> tuple[str, ...]:
 
 
 _NOT_APPLIED = (
-    errors.RefreshFailedError,
-    errors.RefreshSchemaError,
-    errors.ConstraintViolatedError,
+    RefreshFailedError,
+    RefreshSchemaError,
+    ConstraintViolatedError,
 )
 """Errors after which a change of a result cannot be applied: the next strategy is chosen then."""
 
@@ -207,7 +215,7 @@ class Refreshes:
             strategy.Request.FORCED if requested.force else strategy.Request.REFRESH,
         )
         if run.choice.keeps_checkpoint and self._env.streams is None:
-            raise errors.StreamsOverConnectError(table=table.name, reason=run.choice.reason)
+            raise conditions.STREAMS_OVER_CONNECT(table=table.name, reason=run.choice.reason)
         failed: list[strategy.Refusal] = []
         while True:
             run = chosen_or_suspended(self._env, table, analyzed, kept, request, failed)
@@ -222,7 +230,7 @@ class Refreshes:
             return self._caught_up(table, run)
         try:
             return self._written(table, run)
-        except errors.SourceFilesGoneError as error:
+        except SourceFilesGoneError as error:
             return _files_gone(table, run, error)
         except _NOT_APPLIED as error:
             if run.choice.write is not strategy.Write.CHANGE:
@@ -250,12 +258,12 @@ class Refreshes:
             Its outcome; or why it cannot resume, so that another strategy must be chosen.
 
         Raises:
-            StreamsOverConnectError: Streams cannot be run here.
+            MaterializedTableError: Streams cannot be run here.
             MaterializedTableError: A batch cannot be committed.
         """
         environment = self._env
         if environment.streams is None:
-            raise errors.StreamsOverConnectError(table=table.name, reason=run.choice.reason)
+            raise conditions.STREAMS_OVER_CONNECT(table=table.name, reason=run.choice.reason)
         stream = environment.streams.start(stream_task(table, run))
         recorder = executor.JobRecorder(
             environment, executor.job_of(environment, table.definition, run)
@@ -272,8 +280,10 @@ class Refreshes:
             stream.stop()
         if failure is not None:
             recorder.fail(failure)
-            is_ours = isinstance(failure, MaterializedTableError)
-            if is_ours and not isinstance(failure, errors.CheckpointLostError):
+            if (
+                isinstance(failure, MaterializedTableError)
+                and failure.kind is not conditions.CHECKPOINT_LOST
+            ):
                 raise failure  # a batch cannot be committed
             problem = str(failure).strip().partition("\n")[0]
             return strategy.Refusal.of(strategy.STREAM, "STREAM_FAILED", problem)
@@ -289,7 +299,7 @@ class Refreshes:
         table = requested.run_by(executor.stored_table(self._env, name))
         if table.definition.status is RefreshStatus.SUSPENDED:
             reason = table.definition.status_reason
-            raise errors.SuspendedError(table=name, reason=f" ({reason})" if reason else "")
+            raise conditions.SUSPENDED(table=name, reason=f" ({reason})" if reason else "")
         requested, formatters = requested.scheduled_for(table), _formatters(table)
         if not formatters or requested.scheduled_at is None:
             return self._whole(table, self._analyzed(table), requested)
@@ -325,7 +335,7 @@ class Refreshes:
         ]
         if gone:
             problem = "it was created again, or has another definition now"
-            raise errors.PositionsNotReadableError(sources=", ".join(gone), problem=problem)
+            raise conditions.POSITIONS_NOT_READABLE(sources=", ".join(gone), problem=problem)
 
     def _is_readable(self, source: TableName, position: Position, now: Positions) -> bool:
         if isinstance(position, FollowedPosition):
@@ -337,7 +347,7 @@ class Refreshes:
         available = {c.lower(): c for c in definition.declared.partitioned_by}
         unknown = [item.column for item in partition if item.column.lower() not in available]
         if unknown:
-            raise errors.UnknownPartitionKeyError(
+            raise conditions.UNKNOWN_PARTITION_KEY(
                 table=table.name,
                 keys=", ".join(unknown),
                 available=", ".join(available.values()) or "none, it is not partitioned",
@@ -346,7 +356,7 @@ class Refreshes:
         for item in partition:
             type_ = types[item.column.lower()]
             if item.literal is not None and not self._env.store.castable(item.literal, type_):
-                raise errors.InvalidPartitionValueError(
+                raise conditions.INVALID_PARTITION_VALUE(
                     literal=item.literal, type=type_, column=item.column
                 )
         return tuple((available[item.column.lower()], item.literal) for item in partition)
@@ -399,7 +409,7 @@ class Refreshes:
 
 
 def _files_gone(
-    table: StoredTable, run: RefreshRun, error: errors.SourceFilesGoneError
+    table: StoredTable, run: RefreshRun, error: SourceFilesGoneError
 ) -> strategy.Refusal:
     """Refuse the strategy of a run whose changes cannot be read any more.
 

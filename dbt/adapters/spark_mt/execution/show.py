@@ -8,13 +8,14 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, NamedTuple
 
 from dbt.adapters.spark_mt.changes.drift import DriftKind
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.definition.freshness import Freshness
 from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus
 from dbt.adapters.spark_mt.execution import checks, jobs
 from dbt.adapters.spark_mt.execution.baseline import kept_by_table
-from dbt.adapters.spark_mt.execution.errors import JobNotFoundError, problem_of
+from dbt.adapters.spark_mt.execution.errors import problem_of
 from dbt.adapters.spark_mt.execution.executor import stored_table
 from dbt.adapters.spark_mt.execution.ports import RegistryEntry
 from dbt.adapters.spark_mt.execution.results import StatementResult, columns
@@ -434,12 +435,12 @@ class JobInspection:
         """Show one refresh.
 
         Raises:
-            JobNotFoundError: There is none, or its rows were removed.
+            MaterializedTableError: There is none, or its rows were removed.
         """
         catalog = self._catalog()
         job = self._env.execution_context.log.job(catalog, job_id)
         if job is None:
-            raise JobNotFoundError(job_id=job_id, catalog=catalog)
+            raise conditions.JOB_NOT_FOUND(job_id=job_id, catalog=catalog)
         return StatementResult(_JOBS, (self._row(job),))
 
     def _catalog(self) -> str:

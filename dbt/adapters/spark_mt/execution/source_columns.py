@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.execution.errors import RefreshSchemaError
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.resolution import source_columns
 from dbt.adapters.spark_mt.resolution.columns import Names
 from dbt.adapters.spark_mt.resolution.validation import result_problems
@@ -29,7 +29,7 @@ def raise_if_unfit(table: StoredTable, analyzed: AnalyzedQuery) -> None:
     resolved = table.definition.resolved
     if problems := result_problems(resolved, analyzed.columns):
         changes = _source_changes(resolved, analyzed)
-        raise RefreshSchemaError(violations=(*problems, *changes), table=table.name)
+        raise conditions.RESULT_CHANGED(violations=(*problems, *changes), table=table.name)
 
 
 def new_source_columns(resolved: ResolvedDefinition, analyzed: AnalyzedQuery) -> str:

@@ -7,10 +7,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.changes.changes import ClauseChanged, ColumnTypeWidened
+from dbt.adapters.spark_mt.definition import conditions
+from dbt.adapters.spark_mt.definition.errors import InvalidDefinitionError
 from dbt.adapters.spark_mt.definition.modes import RefreshMode, StartModeType
 from dbt.adapters.spark_mt.definition.positions import Baseline, ChangeKind, positions_of
 from dbt.adapters.spark_mt.execution.baseline import read_after, reading, with_origin
-from dbt.adapters.spark_mt.execution.errors import StartModeChangeError
 from dbt.adapters.spark_mt.planning.steps import counted_from
 from dbt.adapters.spark_mt.resolution import start_instants, time_zones
 from dbt.adapters.spark_mt.resolution.row_lineage import row_shape
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.changes.changes import Change
     from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.definition.definition import StoredTable
+    from dbt.adapters.spark_mt.definition.errors import InvalidDefinitionError
     from dbt.adapters.spark_mt.definition.positions import FollowedPosition, SourcePositions
     from dbt.adapters.spark_mt.execution.environment import Environment
     from dbt.adapters.spark_mt.planning.steps import Plan, RefreshRun
@@ -85,7 +87,7 @@ def begin(environment: Environment, name: TableName, resolution: Resolution, tri
     """Start a table that is created or replaced; RESUME_OR_x means x.
 
     Raises:
-        StartModeChangeError: The sources changed since the start in a way that cannot be followed.
+        InvalidDefinitionError: The sources changed in a way that cannot be followed.
     """
     run = filling(environment, trigger, resolution)
     fallback = resolution.definition.start_mode.mode.type.fallback
@@ -107,7 +109,7 @@ def begin_again(
         The start; None if all source data counts.
 
     Raises:
-        StartModeChangeError: The start mode is not possible for this query and this table.
+        InvalidDefinitionError: The start mode is not possible for this query and this table.
     """
     start_type = resolution.definition.start_mode.mode.type
     if not _acts(resolution) or start_type is StartModeType.FROM_BEGINNING:
@@ -321,8 +323,8 @@ class _Starter:
         """The run with the columns that the query reads."""
         return reading(self.run, self.resolution.definition, self.resolution.analyzed)
 
-    def _refused(self, *, problem: str) -> StartModeChangeError:
-        return StartModeChangeError(
+    def _refused(self, *, problem: str) -> InvalidDefinitionError:
+        return conditions.UNSUPPORTED_START_MODE_CHANGE(
             table=self.name,
             startMode=self._sql,
             reason=self.reason,

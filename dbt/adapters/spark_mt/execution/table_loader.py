@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.codec import UnreadableDefinitionError, decode_definition
+from dbt.adapters.spark_mt.definition import conditions
+from dbt.adapters.spark_mt.definition.codec import decode_definition
 from dbt.adapters.spark_mt.definition.columns import Column
-from dbt.adapters.spark_mt.definition.commit_metadata import CommitKind, UnreadableCommitError
+from dbt.adapters.spark_mt.definition.commit_metadata import CommitKind
 from dbt.adapters.spark_mt.definition.definition import (
     FoundTable,
     InconsistentTable,
@@ -18,12 +19,17 @@ from dbt.adapters.spark_mt.definition.definition import (
     UnmanagedTable,
     Unreadable,
 )
+from dbt.adapters.spark_mt.definition.errors import (
+    InvalidTypeError,
+    MaterializedTableError,
+    UnreadableDefinitionError,
+)
 from dbt.adapters.spark_mt.definition.modes import RefreshMode
 from dbt.adapters.spark_mt.definition.positions import most_commits
 from dbt.adapters.spark_mt.definition.table_format import CommitEffect
 from dbt.adapters.spark_mt.execution import table_history
 from dbt.adapters.spark_mt.planning import properties as table_properties
-from dbt.adapters.spark_mt.query.types import InvalidTypeError, unbounded_type
+from dbt.adapters.spark_mt.query.types import unbounded_type
 from dbt.adapters.spark_mt.resolution.options import read_options
 from dbt.adapters.spark_mt.resolution.row_lineage import unfollowed_names
 
@@ -227,14 +233,16 @@ def _unreadable_commit(
     Continuing from an older commit would read source rows twice, or undo an ALTER. The commit may
     have the generation after the published one, so the next definition takes the one after that.
     """
-    error = UnreadableCommitError(table=table.name, version=commit.version, problem=commit.problem)
+    error = conditions.UNREADABLE_COMMIT(
+        table=table.name, version=commit.version, problem=commit.problem
+    )
     return _unreadable(table, history, error, published)
 
 
 def _unreadable(
     table: Table,
     history: History,
-    error: UnreadableDefinitionError | UnreadableCommitError,
+    error: UnreadableDefinitionError | MaterializedTableError,
     published: StoredDefinition | None = None,
 ) -> Unreadable:
     newest = history.newest

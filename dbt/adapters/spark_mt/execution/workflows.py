@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, Protocol, runtime_checkable
 
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.definition.job import Handler, JsonRefreshHandlerSerializer
 
 if TYPE_CHECKING:
@@ -18,34 +17,6 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.columns import Pairs, TableName
     from dbt.adapters.spark_mt.definition.job import RefreshHandlerSerializer
     from dbt.adapters.spark_mt.planning.schedule import Schedule
-
-
-class WorkflowNotFoundError(MaterializedTableError):
-    """The scheduler has no such workflow."""
-
-    condition = "MATERIALIZED_TABLE_WORKFLOW_NOT_FOUND"
-    text = "The workflow scheduler '{scheduler}' has no workflow {workflow}."
-    remedy = (
-        "The refresh manager creates the workflow of every ACTIVATED table in mode FULL when it "
-        "looks at the table next; that computes no row."
-    )
-
-
-class RefreshHandlerSerializerError(MaterializedTableError):
-    """A refresh handler cannot be stored, or a stored one cannot be read."""
-
-    condition = "MATERIALIZED_TABLE_REFRESH_HANDLER_SERIALIZER"
-    text = (
-        "The workflow scheduler '{scheduler}' cannot {operation} the refresh handler of {table}: "
-        "{problem}."
-    )
-    remedy = (
-        "Correct what the scheduler's method refresh_handler_serializer returns; a scheduler "
-        "whose handlers are not FullRefreshHandler needs that method. Then restart the manager. "
-        "The scheduler refreshes the table meanwhile. A manager that restarts before the "
-        "correction does not know this workflow: if the table is dropped while no manager runs, "
-        "delete the workflow in the scheduler."
-    )
 
 
 @dataclass(frozen=True, slots=True)

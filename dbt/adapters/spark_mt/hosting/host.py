@@ -9,7 +9,7 @@ from threading import Event, Lock, Thread
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.execution.errors import NotFreshError, NotHostedError
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.execution.ports import reaches
 from dbt.adapters.spark_mt.hosting.policy import HostPhase
 
@@ -154,7 +154,7 @@ class Host:
                 hosting.wake()
         progress = hosting.table.progress
         problem = f": {progress.problem}" if progress.problem else ""
-        raise NotFreshError(
+        raise conditions.NOT_FRESH(
             table=name, phase=progress.phase.value, problem=problem, seconds=timeout_s
         )
 
@@ -171,7 +171,7 @@ class Host:
         with self._lock:
             hosting = self._threads.get(name)
         if hosting is None:
-            raise NotHostedError(table=name)
+            raise conditions.NOT_HOSTED(table=name)
         return hosting
 
 

@@ -12,14 +12,21 @@ from dataclasses import replace
 from random import random
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.definition import StoredTable
+from dbt.adapters.spark_mt.definition.errors import (
+    CommitConflictError,
+    NotContinuousError,
+    NotMaterializedError,
+    TableNotFoundError,
+)
 from dbt.adapters.spark_mt.definition.freshness import LONGEST_SECONDS
 from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus
 from dbt.adapters.spark_mt.execution import errors
 from dbt.adapters.spark_mt.execution.baseline import chosen
 from dbt.adapters.spark_mt.execution.executor import stored_table
 from dbt.adapters.spark_mt.execution.jobs import others_running
-from dbt.adapters.spark_mt.execution.ports import AnalyzedTable, CommitConflictError
+from dbt.adapters.spark_mt.execution.ports import AnalyzedTable
 from dbt.adapters.spark_mt.execution.refresh import RequestedRefresh, stream_task
 from dbt.adapters.spark_mt.execution.results import RefreshResult
 from dbt.adapters.spark_mt.execution.source_columns import raise_if_unfit
@@ -95,9 +102,9 @@ class HostedTable:
         try:
             return self._tick()
         except (
-            errors.TableNotFoundError,
-            errors.NotMaterializedError,
-            errors.NotContinuousError,
+            TableNotFoundError,
+            NotMaterializedError,
+            NotContinuousError,
         ) as error:
             self.end()
             self._note(phase=host_policy.HostPhase.ENDED, problem=errors.problem_of(error))
@@ -129,7 +136,7 @@ class HostedTable:
         table = stored_table(self._env, self._name)
         self._note(positions=table.positions)
         if table.definition.resolved.refresh_mode is not RefreshMode.CONTINUOUS:
-            raise errors.NotContinuousError(table=self._name)
+            raise conditions.NOT_CONTINUOUS(table=self._name)
         if table.definition.status is RefreshStatus.SUSPENDED:
             reason = table.definition.status_reason or "by the user"
             self._note(phase=host_policy.HostPhase.SUSPENDED, problem=reason, failures=0)

@@ -21,8 +21,9 @@ from airflow.sdk import DAG, BaseOperator
 from airflow.sdk.timezone import coerce_datetime
 from airflow.timetables.base import DagRunInfo, DataInterval, Timetable
 
-from dbt.adapters.spark_mt.client.rest import ManagerClient, ManagerUnreachableError
+from dbt.adapters.spark_mt.client.rest import ManagerClient
 from dbt.adapters.spark_mt.definition.columns import quote
+from dbt.adapters.spark_mt.definition.errors import ManagerUnreachableError
 from dbt.adapters.spark_mt.definition.freshness import Freshness, TimeUnit
 from dbt.adapters.spark_mt.planning.schedule import Schedule
 from dbt.adapters.spark_mt.resolution.time_zones import parse_zone

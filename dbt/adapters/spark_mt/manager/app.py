@@ -10,6 +10,7 @@ from functools import partial
 from threading import Thread
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import quote
 from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
 from dbt.adapters.spark_mt.execution.alter import Alterations
@@ -22,7 +23,7 @@ from dbt.adapters.spark_mt.execution.workflows import SchedulerContext
 from dbt.adapters.spark_mt.hosting.host import Host
 from dbt.adapters.spark_mt.hosting.hosted_table import HostedTable
 from dbt.adapters.spark_mt.hosting.policy import Turns
-from dbt.adapters.spark_mt.manager import service, views
+from dbt.adapters.spark_mt.manager import service
 from dbt.adapters.spark_mt.manager.background import TableLags, TableMaintenance
 from dbt.adapters.spark_mt.manager.buffered_log import BufferedJobLog
 from dbt.adapters.spark_mt.manager.reconciler import Loop, Reconciler, Workers
@@ -111,7 +112,7 @@ def assemble(
 
     Raises:
         UnknownSchedulerError: The configured workflow scheduler cannot be made.
-        InvalidSettingsError: The session's settings cannot be used.
+        MaterializedTableError: The session's settings cannot be used.
     """
     return _Assembly(spark, policy, identity, clock).build()
 
@@ -240,7 +241,7 @@ class _Assembly:
         )
         mine = session, made.sessions
         if self._requested.setdefault(request.request_id, mine) is not mine:
-            raise views.RequestInProgressError(request=request.request_id)
+            raise conditions.REQUEST_IN_PROGRESS(request=request.request_id)
         # Its client asks for nothing until the statement is done, and Spark ends idle sessions.
         using = ThreadedHeartbeat(_USE_EVERY_S, _USE_EVERY_S)(partial(self._use, request.session))
         try:
@@ -253,7 +254,7 @@ class _Assembly:
         except Exception as error:
             if not is_spark_error(error):
                 raise
-            raise views.StatementFailedError(problem=problem_of(error)) from error
+            raise conditions.STATEMENT_FAILED(problem=problem_of(error)) from error
         finally:
             using.stop()
             del self._requested[request.request_id]
@@ -268,7 +269,7 @@ class _Assembly:
     def _served(self, session_id: str) -> SparkSession:
         session = served_session(self._spark, session_id)
         if session is None:
-            raise views.SessionGoneError(session=session_id)
+            raise conditions.SESSION_GONE(session=session_id)
         return session
 
     def _use(self, session_id: str) -> None:

@@ -6,9 +6,10 @@ import logging
 from collections import deque
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.definition import Missing, StoredTable, UnmanagedTable
 from dbt.adapters.spark_mt.definition.job import JobStatus
-from dbt.adapters.spark_mt.execution.errors import SystemTableGoneError, problem_of
+from dbt.adapters.spark_mt.execution.errors import problem_of
 from dbt.adapters.spark_mt.execution.jobs import with_effective_status
 from dbt.adapters.spark_mt.planning.lineage import upstream_first
 from dbt.adapters.spark_mt.planning.steps import Unregister, plan_registration
@@ -74,13 +75,13 @@ class CatalogView:
             Whether anything has.
 
         Raises:
-            SystemTableGoneError: The registry was there.
+            MaterializedTableError: The registry was there.
         """
         self._env.store.forget()
         version = self._registry.version(self._catalog)
         if version < 0 <= self._version:  # what runs continues: the tables may be there
             registry = f"{self._catalog}.materialized_table_system.registry"
-            raise SystemTableGoneError(table=registry)
+            raise conditions.SYSTEM_TABLE_GONE(table=registry)
         if self._knows_all(self._version, version):
             self._version = version
             return False

@@ -20,14 +20,19 @@ from random import random
 from threading import Condition, Lock
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import quote_text
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition.errors import (
+    CommitConflictError,
+    NotMaterializedError,
+    SuspendedError,
+    TableNotFoundError,
+)
 from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus
 from dbt.adapters.spark_mt.definition.modes import RefreshStatus
 from dbt.adapters.spark_mt.execution import errors
 from dbt.adapters.spark_mt.execution.executor import LONGEST_ERROR, JobRecorder, existing_table
 from dbt.adapters.spark_mt.execution.jobs import KEPT_MS, TOO_OLD, WAITING_MS
-from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.execution.refresh import Refreshes, RequestedRefresh
 from dbt.adapters.spark_mt.execution.results import RefreshResult
 from dbt.adapters.spark_mt.hosting.policy import Failures, suspend_failing
@@ -65,17 +70,6 @@ _REMEMBERED = 4 * MOST_ACCEPTED
 _GROUP_MS = 5_000
 """Within this time after a write, rows of accepted runs wait for the next tick, which writes them
 in one commit."""
-
-
-class RefreshNotAcceptedError(MaterializedTableError):
-    """A manager takes no further refresh, because too many wait or because it stops."""
-
-    condition = "MATERIALIZED_TABLE_REFRESH_NOT_ACCEPTED"
-    text = "The manager does not accept a refresh of {table}: {reason}. Nothing was done."
-    remedy = (
-        "Send it again after the seconds of Retry-After; refreshes that were accepted are carried "
-        "out. Several refreshes of a table that wait compute its rows once."
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,11 +362,11 @@ class Refreshing:
         run = replace(run, requested=requested)
         try:
             outcome = Refreshes(environment).carry_out(run.table, requested)
-        except (errors.TableNotFoundError, errors.NotMaterializedError) as error:
+        except (TableNotFoundError, NotMaterializedError) as error:
             self._failures.pop(run.table, None)
             self._gone(run.table)
             self._ended(run, JobStatus.FAILED, error=errors.problem_of(error))
-        except errors.SuspendedError as error:
+        except SuspendedError as error:
             self._ended(run, JobStatus.CANCELED, error=errors.problem_of(error))
         except BaseException as error:  # noqa: BLE001 - a run must not end the thread of others
             job = run.accepted or _job(environment, run.table, requested, began_ms)
@@ -516,14 +510,14 @@ class Submissions:
             Its name, under which the log of refreshes knows it already.
 
         Raises:
-            RefreshNotAcceptedError: Too many wait.
+            MaterializedTableError: Too many wait.
             SuspendedError: A schedule asks, and the table is suspended.
-            InvalidScheduleTimeError: The scheduled time cannot be read.
+            MaterializedTableError: The scheduled time cannot be read.
             MaterializedTableError: There is no such table, or some option is no run option.
         """
         if self._waiting() >= self.most:
             reason = f"{self.most} refreshes wait already"
-            raise RefreshNotAcceptedError(table=request.table, reason=reason)
+            raise conditions.REFRESH_NOT_ACCEPTED(table=request.table, reason=reason)
         environment = self.environment()
         table = existing_table(environment, environment.store.full_name(parse_name(request.table)))
         if request.run_options:
@@ -601,7 +595,7 @@ class Submissions:
         definition = table.definition
         if definition.status is RefreshStatus.SUSPENDED:
             reason = definition.status_reason
-            raise errors.SuspendedError(table=table.name, reason=f" ({reason})" if reason else "")
+            raise conditions.SUSPENDED(table=table.name, reason=f" ({reason})" if reason else "")
         zone = dict(definition.resolved.context.confs).get(SESSION_TIME_ZONE, "UTC")
         return self.read_time(request.schedule_time or "", request.schedule_time_format, zone)
 

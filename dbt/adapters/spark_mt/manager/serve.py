@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from dbt.adapters.spark_mt.__version__ import version
 from dbt.adapters.spark_mt.client import discovery
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.execution.context import LocalProcesses
 from dbt.adapters.spark_mt.manager import logging as logs
 from dbt.adapters.spark_mt.manager.http.auth import Access, AccessRules
@@ -23,7 +24,7 @@ from dbt.adapters.spark_mt.manager.http.connections import bind
 from dbt.adapters.spark_mt.manager.reconciler import ManagerPolicy
 from dbt.adapters.spark_mt.spark.launch import connect_server, listeners
 from dbt.adapters.spark_mt.spark.launch.derby import LOCK_FILE, lock_holder
-from dbt.adapters.spark_mt.spark.launch.jvm_launch import UnusableFolderError, usable_folder
+from dbt.adapters.spark_mt.spark.launch.jvm_launch import usable_folder
 from dbt.adapters.spark_mt.spark.launch.session import classic_spark, embedded_metastore
 
 if TYPE_CHECKING:
@@ -266,14 +267,16 @@ class _Server:
         """Write the file by which others find the manager.
 
         Raises:
-            UnusableFolderError: It cannot be written.
+            MaterializedTableError: It cannot be written.
         """
         assert self._file is not None  # noqa: S101 - the callers look first
         try:
             discovery.write(self._file, found)
         except OSError as error:
             problem = f"{error.strerror}: {self._file.name}"
-            raise UnusableFolderError(folder=str(self._file.parent), problem=problem) from error
+            raise conditions.UNUSABLE_FOLDER(
+                folder=str(self._file.parent), problem=problem
+            ) from error
 
     def _await_end_of_a_killed_one(self) -> None:
         """Wait for the JVM of a manager that was killed: it ends seconds after its process.

@@ -8,17 +8,18 @@ from threading import Thread
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.definition.errors import NotHostedError
 from dbt.adapters.spark_mt.execution import show
 from dbt.adapters.spark_mt.execution.baseline import kept_by_table
 from dbt.adapters.spark_mt.execution.checks import lag_if_known
-from dbt.adapters.spark_mt.execution.errors import NotHostedError, problem_of
+from dbt.adapters.spark_mt.execution.errors import problem_of
 from dbt.adapters.spark_mt.execution.executor import existing_table
 from dbt.adapters.spark_mt.execution.jobs import with_effective_status
 from dbt.adapters.spark_mt.execution.repair import known_table
 from dbt.adapters.spark_mt.hosting.policy import HostPhase
 from dbt.adapters.spark_mt.manager import views
-from dbt.adapters.spark_mt.manager.runs import RefreshNotAcceptedError
 from dbt.adapters.spark_mt.manager.table_views import Observed, table_view
 from dbt.adapters.spark_mt.planning.steps import plan_registration
 from dbt.adapters.spark_mt.statements.nodes import RELAYED, CreateForm, CreateTable
@@ -237,7 +238,7 @@ class Manager:
     def refresh(self, request: RefreshRequest) -> views.RefreshSubmitted:
         """Check a refresh, and accept it; answers before it has ended."""
         if self._is_stopping:
-            raise RefreshNotAcceptedError(table=request.table, reason="it is about to stop")
+            raise conditions.REFRESH_NOT_ACCEPTED(table=request.table, reason="it is about to stop")
         job_id = self._parts.submissions.submit(request)
         place = self._parts.place
         return views.RefreshSubmitted(
@@ -336,7 +337,7 @@ def _executable(sent: RelayedStatement) -> ParsedStatement:
     """Parse a statement that was sent.
 
     Raises:
-        NotExecutableError: It needs no manager.
+        MaterializedTableError: It needs no manager.
     """
     parsed = ParsedStatement.of(sent.text)
     node = parsed.node
@@ -347,7 +348,7 @@ def _executable(sent: RelayedStatement) -> ParsedStatement:
             sent.adopt is None or node.form is CreateForm.CREATE_OR_ALTER
         )
     if not fits:
-        raise views.NotExecutableError(statement=sent.text[:_SHOWN])
+        raise conditions.NOT_EXECUTABLE(statement=sent.text[:_SHOWN])
     return parsed
 
 

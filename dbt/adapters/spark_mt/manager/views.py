@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.definition.freshness import (
     FreshnessStatus,  # noqa: TC001 - pydantic reads them
     LagStage,  # noqa: TC001 - pydantic reads them
@@ -21,57 +20,6 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.columns import Column, Pairs
     from dbt.adapters.spark_mt.definition.job import Job
     from dbt.adapters.spark_mt.execution.results import RelayedStatement, StatementResult
-
-
-class NotExecutableError(MaterializedTableError):
-    """A manager was asked to carry out something else than what needs its driver."""
-
-    condition = "MATERIALIZED_TABLE_NOT_EXECUTABLE"
-    text = "A manager carries out CREATE, ALTER and REFRESH of a table, but not: {statement}"
-    remedy = "Run it in a session of your own; nothing was done."
-
-
-class SessionGoneError(MaterializedTableError):
-    """A statement was to be carried out in a session that the driver does not have."""
-
-    condition = "MATERIALIZED_TABLE_SESSION_GONE"
-    text = "The manager's Spark Connect server has no session {session}."
-    remedy = "It has ended, or is one of another server: open a new one. Nothing was done."
-
-
-class RequestInProgressError(MaterializedTableError):
-    """A statement has the id of a request that is being carried out."""
-
-    condition = "MATERIALIZED_TABLE_REQUEST_IN_PROGRESS"
-    text = "A request of the id {request} is being carried out; this one was not begun."
-    remedy = "Wait for the answer of the other one, or send this one under an id of its own."
-
-
-class UnknownNameError(MaterializedTableError):
-    """A request names a catalog, a schema or a relation that Spark does not find."""
-
-    condition = "MATERIALIZED_TABLE_UNKNOWN_NAME"
-    text = "Spark does not find what the request names: {problem}"
-    remedy = "SHOW CATALOGS, SHOW SCHEMAS and SHOW TABLES list the names; nothing was done."
-
-
-class RequestRefusedError(MaterializedTableError):
-    """Spark refuses what a request says, at a point that has no error of its own."""
-
-    condition = "MATERIALIZED_TABLE_REQUEST_REFUSED"
-    text = "Spark refuses the request: {problem}"
-    remedy = "Correct the name or the text in it, and send it again; nothing was done."
-
-
-class StatementFailedError(MaterializedTableError):
-    """Spark failed at a statement at a point that has no error of its own, or was interrupted."""
-
-    condition = "MATERIALIZED_TABLE_STATEMENT_FAILED"
-    text = "Spark failed at the statement: {problem}"
-    remedy = (
-        "The table is as before, or the statement is done but for its last steps; run it again, "
-        "which finishes it."
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition import conditions
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError, WorkflowNotFoundError
 from dbt.adapters.spark_mt.definition.job import (
     ContinuousRefreshHandler,
     JsonRefreshHandlerSerializer,
@@ -18,9 +20,7 @@ from dbt.adapters.spark_mt.execution.refresh import RequestedRefresh
 from dbt.adapters.spark_mt.execution.workflows import (
     CreatePeriodicRefreshWorkflow,
     DeleteRefreshWorkflow,
-    RefreshHandlerSerializerError,
     SuspendRefreshWorkflow,
-    WorkflowNotFoundError,
     serializer_of,
 )
 from dbt.adapters.spark_mt.manager.runs import Run
@@ -246,9 +246,9 @@ class TableWorkflows:
 
     def _refused(
         self, operation: str, table: TableName, error: Exception
-    ) -> RefreshHandlerSerializerError:
+    ) -> MaterializedTableError:
         problem = f"{type(error).__name__}: {problem_of(error)}".rstrip(".: ")
-        return RefreshHandlerSerializerError(
+        return conditions.REFRESH_HANDLER_SERIALIZER(
             scheduler=self._name, operation=operation, table=table, problem=problem
         )
 

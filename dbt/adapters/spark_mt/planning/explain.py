@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.planning import steps
 
 if TYPE_CHECKING:
@@ -231,7 +232,7 @@ def refused(table: str, error: MaterializedTableError) -> PlanSummary:
     """Summarise why a statement would be refused; nothing would be changed."""
     reasons = error.violations or ()
     head = str(error).split("\n  - ", 1)[0] if reasons else str(error)
-    remedy = () if not reasons or not error.remedy else (str(error).rsplit("\n", 1)[-1],)
+    remedy = () if not reasons or not error.kind.remedy else (str(error).rsplit("\n", 1)[-1],)
     return PlanSummary(
         table=table,
         verdict=Verdict.REFUSED,

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-
 if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.columns import (
         Column,
@@ -157,39 +155,3 @@ class UpstreamDefinitions(Protocol):
     def definition_of(self, name: TableName) -> StoredDefinition | None:
         """Return the definition of `name`, or None if it is no materialized table."""
         ...
-
-
-class QueryError(MaterializedTableError):
-    """The engine refuses the query. Line and column count from 1 within the query."""
-
-    condition = "MATERIALIZED_TABLE_QUERY_ERROR"
-    text = "The query is refused by Spark{place}: [{engine_condition}] {message}"
-    remedy = "Correct the query; nothing was changed."
-
-
-class TemporaryObjectError(MaterializedTableError):
-    """The query uses an object that only the session of the statement has."""
-
-    condition = "MATERIALIZED_TABLE_TEMPORARY_OBJECT"
-    text = (
-        "The query uses {objects}. Only this session knows that, but refreshes run in other "
-        "sessions."
-    )
-    remedy = (
-        "Use a CTE, or create a persistent view or function; write the value of a session "
-        "variable into the query. Nothing was changed."
-    )
-
-
-class SourceColumnsError(QueryError):
-    """The query cannot be computed over the columns that its sources have now.
-
-    Violations name each column that the sources had when the query was defined and no longer have.
-    """
-
-    condition = "MATERIALIZED_TABLE_SOURCE_COLUMNS_CHANGED"
-    text = "The columns of the query's sources changed since it was defined: {message}."
-    remedy = (
-        "The table keeps the rows it has. Give the sources their columns back, or change the query "
-        "with CREATE OR ALTER MATERIALIZED TABLE, which computes all rows again."
-    )

@@ -18,13 +18,14 @@ from sqlglot.dialects.spark import Spark
 from sqlglot.errors import SqlglotError
 
 from dbt.adapters.spark_mt import sql_tokens
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.query.boundary import guarded
 from dbt.adapters.spark_mt.sql_tokens import closing, is_sign
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
     from dbt.adapters.spark_mt.sql_tokens import Token
 
 
@@ -79,20 +80,6 @@ def _watermark_end(tokens: Sequence[Token], i: int) -> int | None:
 
 
 _PROCESSING_TIME = {"PROCTIME", "CURRENT_TIMESTAMP"}
-
-
-class LookupTimeError(MaterializedTableError):
-    """A lookup join as of anything but the processing time."""
-
-    condition = "MATERIALIZED_TABLE_LOOKUP_TIME_NOT_SUPPORTED"
-    text = (
-        "The query joins {relation} FOR SYSTEM_TIME AS OF {expression} (line {line}), but a lookup "
-        "join reads a table as it is when a row is processed."
-    )
-    remedy = (
-        "Write FOR SYSTEM_TIME AS OF proctime() for a lookup join, or "
-        "{relation} VERSION AS OF <number> to read one fixed version of the table."
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,7 +292,7 @@ def without_lookups(query: str) -> WithoutLookups:
     """Take out `FOR SYSTEM_TIME AS OF proctime()`, which Spark would read as time travel.
 
     Raises:
-        LookupTimeError: The expression of a lookup join is not the processing time.
+        MaterializedTableError: The expression of a lookup join is not the processing time.
     """
     tokens = tokens_of(query)
     ranges: list[tuple[int, int]] = []
@@ -346,9 +333,9 @@ def _name_before(tokens: Sequence[Token], i: int) -> tuple[str, ...]:
 
 def _lookup_error(
     query: str, tokens: Sequence[Token], i: int, name: tuple[str, ...]
-) -> LookupTimeError:
+) -> MaterializedTableError:
     rest = query[tokens[i + 3].end :].strip().splitlines()
-    return LookupTimeError(
+    return conditions.LOOKUP_TIME_NOT_SUPPORTED(
         relation=".".join(name) or "a subquery",
         expression=rest[0][:60] if rest else "nothing",
         line=query.count("\n", 0, tokens[i].start) + 1,

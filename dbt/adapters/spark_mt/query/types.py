@@ -6,22 +6,16 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import quote
-from dbt.adapters.spark_mt.definition.errors import InvalidValueError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dbt.adapters.spark_mt.definition.errors import InvalidTypeError
+
 
 _Item = TypeVar("_Item")
-
-
-class InvalidTypeError(InvalidValueError):
-    """A text is no data type."""
-
-    condition = "MATERIALIZED_TABLE_INVALID_TYPE"
-    text = "'{type}' is not a data type."
-    remedy = "Write it as Spark's DDL does, such as DECIMAL(10,2) or STRUCT<a: INT>."
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +95,7 @@ def parse_type(text: str, *, timestamp: str = "TIMESTAMP") -> DataType:
     while at < len(text):
         match = _TOKEN.match(text, at)
         if match is None or match.lastgroup is None:
-            raise InvalidTypeError(type=text)
+            raise conditions.INVALID_TYPE(type=text)
         tokens.append((match.lastgroup, match[match.lastgroup]))
         at = match.end()
     reader = _Reader(tokens, text, timestamp)
@@ -289,7 +283,7 @@ class _Reader:
         return self._tokens[self._at - 1]
 
     def _wrong(self) -> InvalidTypeError:
-        return InvalidTypeError(type=self._text)
+        return conditions.INVALID_TYPE(type=self._text)
 
 
 def _unquoted(text: str) -> str:

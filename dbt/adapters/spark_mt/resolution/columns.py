@@ -6,8 +6,13 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import Column, ColumnSpec, quote
-from dbt.adapters.spark_mt.definition.errors import InvalidDefinitionError
+from dbt.adapters.spark_mt.definition.errors import (
+    InvalidDefinitionError,
+    InvalidTypeError,
+    MaterializedTableError,
+)
 from dbt.adapters.spark_mt.query import types
 
 if TYPE_CHECKING:
@@ -24,84 +29,13 @@ CASE_SENSITIVE = "spark.sql.caseSensitive"
 TIMESTAMP_TYPE = "spark.sql.timestampType"
 
 
-class DuplicateColumnError(InvalidDefinitionError):
-    """Two columns of the table would have the same name."""
-
-    condition = "MATERIALIZED_TABLE_DUPLICATE_COLUMN"
-    text = "Materialized table {table} would have {count} columns named `{column}`."
-    remedy = "Give each column its own alias in the query, or list the names after the table's."
-
-
-class ColumnListLengthError(InvalidDefinitionError):
-    """A list of bare names has another length than the query's result."""
-
-    condition = "MATERIALIZED_TABLE_COLUMN_LIST_LENGTH"
-    text = (
-        "The column list of materialized table {table} has {listed} names, but its query has "
-        "{actual} columns: [{columns}]."
-    )
-    remedy = "List one name for each column of the query, in its order."
-
-
-class ColumnNotInQueryError(InvalidDefinitionError):
-    """A typed list names a column that the query does not produce."""
-
-    condition = "MATERIALIZED_TABLE_COLUMN_NOT_IN_QUERY"
-    text = (
-        "Column '{column}' of the column list of materialized table {table} is not in the query's "
-        "schema. Available columns: [{columns}]."
-    )
-    remedy = "A typed list names the query's columns: add an alias to the query, or correct it."
-
-
-class ColumnNotListedError(InvalidDefinitionError):
-    """The query produces a column that its typed list leaves out."""
-
-    condition = "MATERIALIZED_TABLE_COLUMN_NOT_LISTED"
-    text = (
-        "Column '{column}' of the query is missing in the column list of materialized table "
-        "{table}."
-    )
-    remedy = "List every column of the query with its type, or remove the column from the query."
-
-
-class ColumnTypeError(InvalidDefinitionError):
-    """A listed type does not hold what the query produces."""
-
-    condition = "MATERIALIZED_TABLE_COLUMN_TYPE"
-    text = (
-        "Column '{column}' of materialized table {table} is listed as {listed}, but the query "
-        "produces {actual}, which Spark cannot cast to it without loss."
-    )
-    remedy = "{instead}."
-
-
-class UnknownTypeError(InvalidDefinitionError):
-    """A listed type is none of Spark's."""
-
-    condition = "MATERIALIZED_TABLE_UNKNOWN_TYPE"
-    text = "Column '{column}' of materialized table {table}: '{type}' is not a data type."
-    remedy = "Write the type as Spark's DDL does, such as DECIMAL(10,2) or STRUCT<a: INT>."
-
-
-class UnstoredTypeError(InvalidDefinitionError):
-    """A column has a type that no table can store."""
-
-    condition = "MATERIALIZED_TABLE_TYPE_NOT_STORED"
-    text = (
-        "Column '{column}' of materialized table {table} has the type {type}, and no table can "
-        "store {part}."
-    )
-    remedy = "{instead} Nothing was changed."
-
-
 COLUMN_LIST_ERRORS = (
-    DuplicateColumnError,
-    ColumnListLengthError,
-    ColumnNotInQueryError,
-    ColumnNotListedError,
-    ColumnTypeError,
-    UnknownTypeError,
+    conditions.DUPLICATE_COLUMN,
+    conditions.COLUMN_LIST_LENGTH,
+    conditions.COLUMN_NOT_IN_QUERY,
+    conditions.COLUMN_NOT_LISTED,
+    conditions.COLUMN_TYPE,
+    conditions.UNKNOWN_TYPE,
 )
 """Errors after which the table's columns are not known: the column list does not fit the query."""
 
@@ -137,7 +71,7 @@ def canonical_columns(columns: Iterable[Column]) -> tuple[Column, ...]:
     def canonical(text: str) -> str:
         try:
             return types.canonical_type(text)
-        except types.InvalidTypeError:
+        except InvalidTypeError:
             return text
 
     return tuple(replace(c, type=canonical(c.type)) for c in columns)
@@ -172,7 +106,7 @@ class ColumnList:
             columns, errors = self._renamed(specs)
         counts = Counter(self.names.fold(c.name) for c in columns)
         duplicates = (
-            DuplicateColumnError(table=self.table, column=name, count=count)
+            conditions.DUPLICATE_COLUMN(table=self.table, column=name, count=count)
             for name, count in counts.items()
             if count > 1
         )
@@ -182,7 +116,7 @@ class ColumnList:
         self, specs: tuple[ColumnSpec, ...]
     ) -> tuple[tuple[Column, ...], list[MaterializedTableError]]:
         if len(specs) != len(self.query):
-            error = ColumnListLengthError(
+            error = conditions.COLUMN_LIST_LENGTH(
                 table=self.table,
                 listed=len(specs),
                 actual=len(self.query),
@@ -201,14 +135,16 @@ class ColumnList:
             given = self.names.find(spec.name, self.query)
             if given is None:
                 known = listed(self.query)
-                error = ColumnNotInQueryError(table=self.table, column=spec.name, columns=known)
+                error = conditions.COLUMN_NOT_IN_QUERY(
+                    table=self.table, column=spec.name, columns=known
+                )
                 errors.append(error)
             column, misfit = self._typed_column(spec, given)
             columns.append(column)
             errors += [misfit] if misfit else []
         in_list = {self.names.fold(s.name) for s in specs}
         errors += [
-            ColumnNotListedError(table=self.table, column=column.name)
+            conditions.COLUMN_NOT_LISTED(table=self.table, column=column.name)
             for column in self.query
             if self.names.fold(column.name) not in in_list
         ]
@@ -222,13 +158,13 @@ class ColumnList:
         timestamp = dict(self.context.confs).get(TIMESTAMP_TYPE, "TIMESTAMP")
         try:
             wanted = types.parse_type(written, timestamp=timestamp if spec.type else "TIMESTAMP")
-        except types.InvalidTypeError:
-            error = UnknownTypeError(table=self.table, column=spec.name, type=written)
+        except InvalidTypeError:
+            error = conditions.UNKNOWN_TYPE(table=self.table, column=spec.name, type=written)
             return column, error
         column = replace(column, type=wanted.ddl)
         if given is None or holds(given.type, wanted.ddl):
             return column, None
-        return column, ColumnTypeError(
+        return column, conditions.COLUMN_TYPE(
             table=self.table,
             column=spec.name,
             listed=wanted.ddl,
@@ -260,7 +196,7 @@ _INSTEAD = {
 
 def unstored_columns(
     table: str, columns: Iterable[Column], stored: Iterable[Column] = ()
-) -> Iterator[UnstoredTypeError]:
+) -> Iterator[InvalidDefinitionError]:
     """Yield the columns with a type that no table can store.
 
     Args:
@@ -274,12 +210,12 @@ def unstored_columns(
     for column in known:
         try:
             part = types.unstored_part(types.parse_type(column.type), in_collection=nothing)
-        except types.InvalidTypeError:
+        except InvalidTypeError:
             continue
         if part is None or (column.name.lower(), column.type) in there:
             continue
         instead = next((text for name, text in _INSTEAD.items() if part.name.startswith(name)), "")
-        yield UnstoredTypeError(
+        yield conditions.TYPE_NOT_STORED(
             table=table, column=column.name, type=column.type, part=part.ddl, instead=instead
         )
 
@@ -311,7 +247,7 @@ def holds(given: str, wanted: str) -> bool:
         return True
     try:
         return types.casts_losslessly(types.parse_type(given), types.parse_type(wanted))
-    except types.InvalidTypeError:
+    except InvalidTypeError:
         return False
 
 
@@ -404,5 +340,5 @@ def _inner_names(definition: ResolvedDefinition) -> tuple[str, ...]:
 def _cast_type(text: str) -> str | None:
     try:
         return types.castable_ddl(types.parse_type(text))
-    except types.InvalidTypeError:
+    except InvalidTypeError:
         return None

@@ -6,21 +6,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.errors import InvalidValueError
+from dbt.adapters.spark_mt.definition import conditions
 
 if TYPE_CHECKING:
     from datetime import datetime
-
-
-class InvalidPatternError(InvalidValueError):
-    """A date formatter is no pattern that can name a partition."""
-
-    condition = "MATERIALIZED_TABLE_INVALID_DATE_FORMATTER"
-    text = "The pattern '{pattern}' {problem}."
-    remedy = (
-        "The supported letters are y (y, yy, yyyy), M, d, H, m and s (once or twice); any other "
-        "text is in single quotes, and '' is one quote. For example yyyy-MM-dd."
-    )
 
 
 class Period(Enum):
@@ -60,17 +49,19 @@ def check_pattern(pattern: str) -> None:
     """Make sure that `format_partition` understands `pattern`.
 
     Raises:
-        InvalidPatternError: It is malformed, uses other letters, or prints the same text always.
+        InvalidValueError: It is malformed, uses other letters, or prints the same text always.
     """
     if not any(isinstance(part, _Field) for part in _parts(pattern)):
-        raise InvalidPatternError(pattern=pattern, problem="has no letter of a date or time")
+        raise conditions.INVALID_DATE_FORMATTER(
+            pattern=pattern, problem="has no letter of a date or time"
+        )
 
 
 def format_partition(pattern: str, moment: datetime) -> str:
     """Format the local time that `moment` shows, as Spark's `date_format` does.
 
     Raises:
-        InvalidPatternError: The pattern is not understood.
+        InvalidValueError: The pattern is not understood.
     """
     return "".join(
         part if isinstance(part, str) else _print(part, moment) for part in _parts(pattern)
@@ -81,7 +72,7 @@ def finest_period(pattern: str) -> Period:
     """Return the period in which `pattern` prints the same text.
 
     Raises:
-        InvalidPatternError: The pattern is not understood.
+        InvalidValueError: The pattern is not understood.
     """
     check_pattern(pattern)
     periods = (_PERIODS[p.letter] for p in _parts(pattern) if isinstance(p, _Field))
@@ -109,14 +100,18 @@ def _part(pattern: str, at: int) -> tuple[_Field | str, int]:
     if letter == "'":
         return _literal(pattern, at)
     if letter in _RESERVED:
-        raise InvalidPatternError(pattern=pattern, problem=f"has a bare {letter}")
+        raise conditions.INVALID_DATE_FORMATTER(pattern=pattern, problem=f"has a bare {letter}")
     if not (letter.isascii() and letter.isalpha()):
         return letter, at + 1
     width = len(pattern) - at - len(pattern[at:].lstrip(letter))
     if letter not in _PERIODS:
-        raise InvalidPatternError(pattern=pattern, problem=f"has the unsupported letter {letter}")
+        raise conditions.INVALID_DATE_FORMATTER(
+            pattern=pattern, problem=f"has the unsupported letter {letter}"
+        )
     if width not in (_YEAR_WIDTHS if letter == "y" else {1, 2}):
-        raise InvalidPatternError(pattern=pattern, problem=f"has {letter} {width} times")
+        raise conditions.INVALID_DATE_FORMATTER(
+            pattern=pattern, problem=f"has {letter} {width} times"
+        )
     return _Field(letter, width), at + width
 
 
@@ -133,4 +128,6 @@ def _literal(pattern: str, at: int) -> tuple[str, int]:
             return text, end + 1
         else:
             text, end = text + pattern[end], end + 1
-    raise InvalidPatternError(pattern=pattern, problem="has a quote that is not closed")
+    raise conditions.INVALID_DATE_FORMATTER(
+        pattern=pattern, problem="has a quote that is not closed"
+    )

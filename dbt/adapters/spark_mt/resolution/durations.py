@@ -5,27 +5,7 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 
-from dbt.adapters.spark_mt.definition.errors import InvalidValueError
-
-
-class InvalidDurationError(InvalidValueError):
-    """A text is no duration."""
-
-    condition = "MATERIALIZED_TABLE_INVALID_DURATION"
-    text = "'{value}' is not a duration."
-    remedy = (
-        "Write it as `30 min`, `1 hour`, `30m`, `PT30M` or `INTERVAL '30' MINUTE`; the units are "
-        "milliseconds, seconds, minutes, hours, days and weeks."
-    )
-
-
-class DurationTooLongError(InvalidDurationError):
-    """A duration is longer than its place allows."""
-
-    condition = "MATERIALIZED_TABLE_DURATION_TOO_LONG"
-    text = "'{value}' is longer than the longest duration, {longest}."
-    remedy = "Write a shorter duration; 2147483647 seconds are 68 years."
-
+from dbt.adapters.spark_mt.definition import conditions
 
 LONGEST = timedelta(seconds=2**31 - 1)
 """The longest duration that something waits or reaches back for: clocks and timers take it."""
@@ -66,8 +46,8 @@ def parse_duration(text: str, *, longest: timedelta | None = LONGEST) -> timedel
         longest: How long it may be; None for as long as a timedelta can be.
 
     Raises:
-        InvalidDurationError: The text is none of these.
-        DurationTooLongError: It is longer than `longest`.
+        InvalidValueError: The text is none of these.
+        InvalidValueError: It is longer than `longest`.
     """
     plain = " ".join(text.lower().split())
     try:
@@ -79,10 +59,10 @@ def parse_duration(text: str, *, longest: timedelta | None = LONGEST) -> timedel
     except (OverflowError, ValueError):  # Python refuses to read more than 4,300 digits
         found = timedelta.max
     if found is None:
-        raise InvalidDurationError(value=text.strip())
+        raise conditions.INVALID_DURATION(value=text.strip())
     if found > (longest or _LONGEST_KNOWN):
         most = describe_duration(longest or _LONGEST_KNOWN)
-        raise DurationTooLongError(value=text.strip(), longest=most)
+        raise conditions.DURATION_TOO_LONG(value=text.strip(), longest=most)
     return found
 
 

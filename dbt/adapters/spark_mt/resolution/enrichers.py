@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from dbt.adapters.spark_mt.definition import modes
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError, did_you_mean
+from dbt.adapters.spark_mt.definition import conditions, modes
+from dbt.adapters.spark_mt.definition.errors import (
+    UnknownEnricherError,
+    did_you_mean,
+)
 from dbt.adapters.spark_mt.definition.freshness import LONGEST, LONGEST_SECONDS, Freshness
 from dbt.adapters.spark_mt.query.analyzer import SourceKind
 
@@ -21,28 +24,6 @@ if TYPE_CHECKING:
 
 
 ENTRY_POINT_GROUP = "dbt_spark_mt.enrichers"
-
-
-class UnknownEnricherError(MaterializedTableError):
-    """No enricher can be loaded under the configured name."""
-
-    condition = "MATERIALIZED_TABLE_UNKNOWN_ENRICHER"
-    text = "The enricher '{enricher}' cannot be loaded: {problem}."
-    remedy = (
-        "Set spark.materialized-table.enricher to `default`, `upstream-freshness`, the name of an "
-        "entry point in the group " + ENTRY_POINT_GROUP + ", or `module:Class`."
-    )
-
-
-class EnricherFailedError(MaterializedTableError):
-    """An enricher returned no usable result."""
-
-    condition = "MATERIALIZED_TABLE_ENRICHER_FAILED"
-    text = "The enricher '{enricher}' failed for materialized table {table}: {problem}."
-    remedy = (
-        "Correct the enricher, or set spark.materialized-table.enricher back to `default`; "
-        "nothing was changed."
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,9 +158,9 @@ def load_enricher(spec: str) -> MaterializedTableEnricher:
     except UnknownEnricherError:
         raise
     except Exception as error:  # a user's module may raise anything when it is imported or built
-        raise UnknownEnricherError(enricher=spec, problem=_what(error)) from error
+        raise conditions.UNKNOWN_ENRICHER(enricher=spec, problem=_what(error)) from error
     if not isinstance(enricher, MaterializedTableEnricher):
-        raise UnknownEnricherError(enricher=spec, problem="it has no method enrich")
+        raise conditions.UNKNOWN_ENRICHER(enricher=spec, problem="it has no method enrich")
     return enricher
 
 
@@ -193,7 +174,7 @@ def _find(spec: str) -> object:
     if spec in registered:
         return registered[spec].load()
     known = {**ENRICHERS, **registered}
-    raise UnknownEnricherError(
+    raise conditions.UNKNOWN_ENRICHER(
         enricher=spec, problem="no enricher has this name" + did_you_mean(spec, known).rstrip("?")
     )
 
@@ -209,16 +190,18 @@ def enrich(
 
     Raises:
         UnknownEnricherError: The configured enricher cannot be loaded.
-        EnricherFailedError: It raised, or did not return three values.
+        MaterializedTableError: It raised, or did not return three values.
     """
     spec = context.settings.enricher
     enricher = load_enricher(spec)
     try:
         result = enricher.enrich(definition, context)
     except Exception as error:  # a user's enricher may raise anything
-        raise EnricherFailedError(enricher=spec, table=table, problem=_what(error)) from error
+        raise conditions.ENRICHER_FAILED(
+            enricher=spec, table=table, problem=_what(error)
+        ) from error
     if problem := _problem(result, definition):
-        raise EnricherFailedError(enricher=spec, table=table, problem=problem)
+        raise conditions.ENRICHER_FAILED(enricher=spec, table=table, problem=problem)
     return EnrichmentResult(
         freshness=definition.freshness or result.freshness,
         refresh_mode=_declared_mode(definition) or result.refresh_mode,

@@ -8,8 +8,8 @@ from datetime import timedelta
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.errors import (
-    InvalidDefinitionError,
     InvalidValueError,
     MaterializedTableError,
     closest,
@@ -54,55 +54,6 @@ class Incremental(Enum):
 
 INCREMENTAL_VALUES = tuple(value.value for value in Incremental)
 _WORDS: dict[str, Collection[str]] = {TYPE_WIDENING: _BOOLEANS, INCREMENTAL: INCREMENTAL_VALUES}
-
-
-class InvalidOptionError(InvalidDefinitionError):
-    """An option's value cannot be used."""
-
-    condition = "MATERIALIZED_TABLE_INVALID_OPTION"
-    text = "Option '{option}' of materialized table {table} is not valid: {problem}"
-    remedy = "docs/configuration.md lists the options with their values."
-
-
-class MisspeltOptionError(InvalidOptionError):
-    """An option is similar to a known one, and would be stored without any effect."""
-
-    condition = "MATERIALIZED_TABLE_MISSPELT_OPTION"
-    text = "'{option}' is no option of materialized table {table}. Did you mean '{suggestion}'?"
-    remedy = (
-        "Write it so, or give it a name that is less like it: options with other names are stored "
-        "as they are, without any effect."
-    )
-
-
-class ReservedOptionError(InvalidOptionError):
-    """An option has a name under which the adapter stores its own properties."""
-
-    condition = "MATERIALIZED_TABLE_RESERVED_OPTION"
-    text = "Option '{option}' of materialized table {table} has a reserved name."
-    remedy = "Names that begin with '" + RESERVED_PREFIX + "' belong to dbt-spark-mt: rename it."
-
-
-class NotAPartitionColumnError(InvalidOptionError):
-    """A date formatter names a column that does not partition the table (message of Flink)."""
-
-    condition = "MATERIALIZED_TABLE_OPTION_NOT_A_PARTITION_COLUMN"
-    text = (
-        "Materialized table {table}: Column '{column}' referenced by materialized table option "
-        "'{option}' isn't a partition column. Available partition columns: ['{available}']."
-    )
-    remedy = "Name a column of PARTITIONED BY, or remove the option."
-
-
-class NotATextColumnError(InvalidOptionError):
-    """A date formatter names a column that holds no text (message of Flink)."""
-
-    condition = "MATERIALIZED_TABLE_OPTION_NOT_A_TEXT_COLUMN"
-    text = (
-        "Materialized table {table}: Materialized table option '{option}' only supports referring "
-        "to char, varchar and string type partition column. Column `{column}` type is {type}."
-    )
-    remedy = "Format the column in the query (date_format(…) AS {column}), or remove the option."
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,23 +115,25 @@ def check_options(options: Pairs, scope: OptionScope) -> Iterator[MaterializedTa
     seen = set()
     for key, value in options:
         if key in seen:
-            yield InvalidOptionError(option=key, table=scope.table, problem="it is given twice.")
+            yield conditions.INVALID_OPTION(
+                option=key, table=scope.table, problem="it is given twice."
+            )
         seen.add(key)
         yield from _check_option(key, value, scope)
 
 
 def _check_option(key: str, value: str, scope: OptionScope) -> Iterator[MaterializedTableError]:
     if key.lower().startswith(RESERVED_PREFIX):
-        yield ReservedOptionError(option=key, table=scope.table)
+        yield conditions.RESERVED_OPTION(option=key, table=scope.table)
     elif (column := formatter_column(key)) is not None:
         yield from _check_formatter(key, column, value, scope)
     elif key in _KNOWN:
         if problem := _value_problem(key, value):
-            yield InvalidOptionError(option=key, table=scope.table, problem=problem)
+            yield conditions.INVALID_OPTION(option=key, table=scope.table, problem=problem)
     else:
         formatters = [f"{FORMATTER_PREFIX}{c}{FORMATTER_SUFFIX}" for c in scope.partitioned_by]
         if suggestion := closest(key, [*_KNOWN, *formatters]):
-            yield MisspeltOptionError(option=key, table=scope.table, suggestion=suggestion)
+            yield conditions.MISSPELT_OPTION(option=key, table=scope.table, suggestion=suggestion)
 
 
 def _value_problem(key: str, value: str) -> str:
@@ -204,20 +157,20 @@ def _check_formatter(
     partitions = [scope.fold(c) for c in scope.partitioned_by]
     if scope.fold(column) not in partitions:
         available = "', '".join(scope.partitioned_by)
-        yield NotAPartitionColumnError(
+        yield conditions.OPTION_NOT_A_PARTITION_COLUMN(
             table=scope.table, column=column, option=key, available=available
         )
     else:
         found = next((c for c in scope.columns if scope.fold(c.name) == scope.fold(column)), None)
         if found is not None and re.split(r"[ (<]", found.type)[0] not in _TEXT_TYPES:
-            yield NotATextColumnError(
+            yield conditions.OPTION_NOT_A_TEXT_COLUMN(
                 table=scope.table, option=key, column=found.name, type=found.type
             )
     try:
         check_pattern(pattern)
     except InvalidValueError as error:
         problem = str(error).replace("\n", " ")
-        yield InvalidOptionError(option=key, table=scope.table, problem=problem)
+        yield conditions.INVALID_OPTION(option=key, table=scope.table, problem=problem)
 
 
 def redacted(key: str, value: str, pattern: str = DEFAULT_REDACTION) -> str:
@@ -292,30 +245,17 @@ CONF_PREFIX = "spark.sql."
 RATE_LIMITS = ("maxFilesPerTrigger", "maxBytesPerTrigger", "maxOffsetsPerTrigger")
 
 
-class InvalidRunOptionsError(MaterializedTableError):
-    """RESUME WITH or ALTER … WITH has options that are no run options."""
-
-    condition = "MATERIALIZED_TABLE_INVALID_RUN_OPTIONS"
-    text = "The options after WITH cannot be used for the refresh of {table}, nothing was changed:"
-    remedy = (
-        "Run options are " + TRIGGER_INTERVAL + ", " + ", ".join(RATE_LIMITS) + " and SQL confs of "
-        "Spark (" + CONF_PREFIX + "*) that do not change what a query means. Options of the table "
-        "itself are changed by ALTER MATERIALIZED TABLE {table} SET ('key' = 'value'), at the cost "
-        "of one small commit."
-    )
-
-
 def check_run_options(table: str, options: Pairs) -> None:
     """Check the options of RESUME WITH and ALTER … WITH.
 
     Raises:
-        InvalidRunOptionsError: Some are none; each is named.
+        MaterializedTableError: Some are none; each is named.
     """
     for error in run_option_problems(table, options):
         raise error
 
 
-def run_option_problems(table: str, options: Pairs) -> tuple[InvalidRunOptionsError, ...]:
+def run_option_problems(table: str, options: Pairs) -> tuple[MaterializedTableError, ...]:
     """Return the error that names every option which is no run option, if there is one."""
     seen: set[str] = set()
     found = []
@@ -325,7 +265,7 @@ def run_option_problems(table: str, options: Pairs) -> tuple[InvalidRunOptionsEr
         seen.add(key)
         if problem := _problem(key, value):
             found.append(f"'{key}' {problem}")
-    return (InvalidRunOptionsError(violations=found, table=table),) if found else ()
+    return (conditions.INVALID_RUN_OPTIONS(violations=found, table=table),) if found else ()
 
 
 def session_confs(options: Pairs) -> dict[str, str]:

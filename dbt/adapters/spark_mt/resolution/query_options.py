@@ -13,14 +13,14 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition import watermark
+from dbt.adapters.spark_mt.definition import conditions, watermark
 from dbt.adapters.spark_mt.definition.columns import Column, TableName, quote
 from dbt.adapters.spark_mt.definition.errors import (
-    InvalidDefinitionError,
-    InvalidValueError,
+    MaterializedTableError,
+    ProcessFunctionError,
+    QueryError,
     did_you_mean,
 )
-from dbt.adapters.spark_mt.query.analyzer import QueryError
 from dbt.adapters.spark_mt.resolution.durations import parse_duration
 
 if TYPE_CHECKING:
@@ -41,86 +41,22 @@ _NAME = re.compile(_PART)
 _SEPARATOR = re.compile(r";(?=(?:[^`]*`[^`]*`)*[^`]*$)")
 
 
-class InvalidWatermarkError(InvalidValueError):
-    """A text is no watermark."""
-
-    condition = "MATERIALIZED_TABLE_INVALID_WATERMARK"
-    text = "'{value}' is not a watermark."
-    remedy = (
-        "Write it as ts DELAY OF INTERVAL '10' SECOND, with the source before it where several "
-        "have such a column: s.orders: ts DELAY OF INTERVAL '10' SECOND; several are separated by "
-        "a semicolon."
-    )
-
-
 WATERMARK = "watermark"
 _TIMES = ("TIMESTAMP", "TIMESTAMP_NTZ")
-
-
-class WatermarkDelayError(InvalidWatermarkError):
-    """The delay of a watermark is not positive."""
-
-    condition = "MATERIALIZED_TABLE_WATERMARK_DELAY"
-    text = "The delay of the watermark on {column} must be longer than nothing, but is {delay}."
-    remedy = "Give the longest time by which a row may come late, such as INTERVAL '10' SECOND."
-
-
-class WatermarkInStreamQueryError(InvalidDefinitionError):
-    """A query with STREAM has its watermarks in its own text."""
-
-    condition = "MATERIALIZED_TABLE_WATERMARK_IN_STREAM_QUERY"
-    text = (
-        "Materialized table {table} has the option 'watermark', and its query reads a STREAM, "
-        "which has its watermarks in the query."
-    )
-    remedy = (
-        "Write STREAM t WATERMARK ts DELAY OF INTERVAL 10 SECONDS in the query and remove the "
-        "option, or read the table without STREAM."
-    )
-
-
-class WatermarkSourceError(InvalidDefinitionError):
-    """A watermark names a source that the query does not follow."""
-
-    condition = "MATERIALIZED_TABLE_WATERMARK_SOURCE"
-    text = (
-        "Option 'watermark' of materialized table {table} names {source}, which is no source that "
-        "the query follows. Followed sources: {available}."
-    )
-    remedy = "Name one of them, or leave the name out where only one has the column."
-
-
-class WatermarkColumnError(InvalidDefinitionError):
-    """A watermark names a column that its source does not have, or that holds no time."""
-
-    condition = "MATERIALIZED_TABLE_WATERMARK_COLUMN"
-    text = "Option 'watermark' of materialized table {table}: {problem}."
-    remedy = (
-        "Name a column of type TIMESTAMP or TIMESTAMP_NTZ of the source itself, not of the query's "
-        "result or of a view."
-    )
-
-
-class RepeatedWatermarkError(InvalidDefinitionError):
-    """A source has two watermarks."""
-
-    condition = "MATERIALIZED_TABLE_REPEATED_WATERMARK"
-    text = "Option 'watermark' of materialized table {table} gives {source} two watermarks."
-    remedy = "Give each source one watermark; put the source's name before each."
 
 
 def parse_watermarks(text: str) -> tuple[watermark.Watermark, ...]:
     """Read the value of the option: `s.orders: ts DELAY OF INTERVAL '10' SECOND; …`.
 
     Raises:
-        InvalidWatermarkError: It has another form, or a delay that is not positive.
-        InvalidDurationError: A delay is no duration.
+        InvalidValueError: It has another form, or a delay that is not positive.
+        InvalidValueError: A delay is no duration.
     """
     matches = []
     for part in _SEPARATOR.split(text.strip().removesuffix(";")):
         match = _MARK.fullmatch(part.strip())
         if match is None:
-            raise InvalidWatermarkError(value=part.strip())
+            raise conditions.INVALID_WATERMARK(value=part.strip())
         matches.append(match)
     return tuple(map(_watermark, matches))
 
@@ -130,7 +66,7 @@ def _watermark(match: re.Match[str]) -> watermark.Watermark:
     column, written = _names(match["column"])[0], match["delay"].strip()
     delay = parse_duration(written)
     if delay < timedelta(milliseconds=1):
-        raise WatermarkDelayError(column=column, delay=written)
+        raise conditions.WATERMARK_DELAY(column=column, delay=written)
     return watermark.Watermark(source, column, delay)
 
 
@@ -160,15 +96,15 @@ def check_watermarks(
         sources = [source for source in followed if mark.is_of(source)]
         if not sources:
             available = ", ".join(map(str, followed)) or "none"
-            yield WatermarkSourceError(table=table, source=mark.source, available=available)
+            yield conditions.WATERMARK_SOURCE(table=table, source=mark.source, available=available)
             continue
         types = {source: _type_of(source, mark.column, analyzer) for source in sources}
         timed = [source for source, type_ in types.items() if type_ in _TIMES]
         if not timed:
-            yield WatermarkColumnError(table=table, problem=_problem(mark, types))
+            yield conditions.WATERMARK_COLUMN(table=table, problem=_problem(mark, types))
         for source in timed:
             if source in seen:
-                yield RepeatedWatermarkError(table=table, source=source)
+                yield conditions.REPEATED_WATERMARK(table=table, source=source)
             seen.add(source)
 
 
@@ -193,18 +129,6 @@ def _problem(mark: watermark.Watermark, types: dict[TableName, str]) -> str:
 PROCESS_FUNCTION = "process-function"
 
 
-class ProcessFunctionError(InvalidDefinitionError):
-    """A process function that a table names cannot be used for it."""
-
-    condition = "MATERIALIZED_TABLE_PROCESS_FUNCTION"
-    text = "The process function '{function}' cannot make the rows of {table}: {problem}."
-    remedy = (
-        "Register it as spark.materialized-table.process-functions = '<name>=<module>:<function>' "
-        "wherever the table is defined or refreshed; docs/refresh.md describes what it must return "
-        "and which queries can feed it."
-    )
-
-
 def process_call(
     options: Pairs, registered: Pairs, table: str
 ) -> tuple[watermark.ProcessCall, watermark.ProcessFunction] | None:
@@ -224,16 +148,16 @@ def process_call(
     place = dict(registered).get(name)
     if place is None:
         problem = f"no function of this name is registered{did_you_mean(name, dict(registered))}"
-        raise ProcessFunctionError(function=name, table=table, problem=problem.rstrip("?"))
+        raise conditions.PROCESS_FUNCTION(function=name, table=table, problem=problem.rstrip("?"))
     module, _, attribute = place.partition(":")
     try:
         made = getattr(importlib.import_module(module), attribute)()
     except Exception as error:  # a user's module may raise anything
         problem = f"{place} failed with {type(error).__name__}: {error}".rstrip(": ")
-        raise ProcessFunctionError(function=name, table=table, problem=problem) from error
+        raise conditions.PROCESS_FUNCTION(function=name, table=table, problem=problem) from error
     if not isinstance(made, watermark.ProcessFunction) or not made.keys or not made.output:
         problem = f"{place} returned no ProcessFunction with keys and output"
-        raise ProcessFunctionError(function=name, table=table, problem=problem)
+        raise conditions.PROCESS_FUNCTION(function=name, table=table, problem=problem)
     return watermark.ProcessCall(name, place, made.keys, tuple(made.output.items())), made
 
 
@@ -245,7 +169,7 @@ def other_function(options: Pairs, before: Pairs, table: str) -> Iterator[Proces
             "ALTER … SET and RESET do not change the columns, which it determines; "
             "CREATE OR ALTER changes it and builds rows and state again"
         )
-        yield ProcessFunctionError(function=function or was, table=table, problem=problem)
+        yield conditions.PROCESS_FUNCTION(function=function or was, table=table, problem=problem)
 
 
 def processed(
@@ -263,6 +187,6 @@ def processed(
     columns = {column.name.lower() for column in analyzed.columns}
     if missing := [key for key in call.keys if key.lower() not in columns]:
         problem = f"the query has no column {', '.join(missing)}, by which it keeps state"
-        raise ProcessFunctionError(function=call.name, table=table, problem=problem)
+        raise conditions.PROCESS_FUNCTION(function=call.name, table=table, problem=problem)
     output = tuple(Column(name, type_) for name, type_ in call.output)
     return replace(analyzed, columns=output, process=call)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
+from dbt.adapters.spark_mt.definition.conditions import raise_violations
 from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition
 from dbt.adapters.spark_mt.definition.errors import (
     InvalidValueError,
     MaterializedTableError,
-    raise_violations,
+    ProcessFunctionError,
 )
 from dbt.adapters.spark_mt.definition.modes import FROM_BEGINNING, ResolvedStartMode
 from dbt.adapters.spark_mt.query.syntax import same_tokens
@@ -70,7 +71,7 @@ def comparable_part(
     None if columns are not known, and none are stored.
     """
     before = stored.resolved if stored else None
-    if any(isinstance(error, table_columns.COLUMN_LIST_ERRORS) for error in errors):
+    if any(error.kind in table_columns.COLUMN_LIST_ERRORS for error in errors):
         if before is None:
             return None
         definition = replace(
@@ -79,9 +80,7 @@ def comparable_part(
             columns=before.columns,
             query_columns=before.query_columns,
         )
-    if before is not None and any(
-        isinstance(error, start_instants.START_ERRORS) for error in errors
-    ):
+    if before is not None and any(error.kind in start_instants.START_ERRORS for error in errors):
         definition = replace(definition, start_mode=before.start_mode)
     return definition
 
@@ -154,7 +153,7 @@ class Resolver:
         functions = self.settings.process_functions
         try:
             analyzed = query_options.processed(analyzed, declared.options, functions, str(table))
-        except query_options.ProcessFunctionError as error:
+        except ProcessFunctionError as error:
             scope = OptionScope(str(table), (), declared.partitioned_by, str.lower)
             raise_violations(str(table), [*errors, error, *check_options(declared.options, scope)])
         if statement_context.extends_list:

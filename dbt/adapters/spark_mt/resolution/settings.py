@@ -7,15 +7,16 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dbt.adapters.spark_mt.definition import freshness, modes
+from dbt.adapters.spark_mt.definition import conditions, freshness, modes
 from dbt.adapters.spark_mt.definition.errors import (
+    FreshnessTooLongError,
+    InvalidFreshnessError,
     InvalidValueError,
-    MaterializedTableError,
+    StatementSyntaxError,
     closest,
 )
 from dbt.adapters.spark_mt.definition.table_format import SINGLE_DRIVER
 from dbt.adapters.spark_mt.resolution.durations import describe_duration, parse_duration
-from dbt.adapters.spark_mt.statements.errors import StatementSyntaxError
 from dbt.adapters.spark_mt.statements.lexer import Cursor
 from dbt.adapters.spark_mt.statements.values import read_start_mode
 
@@ -29,28 +30,11 @@ if TYPE_CHECKING:
 PREFIX = "spark.materialized-table."
 
 
-class InvalidSettingsError(MaterializedTableError):
-    """Settings of the session cannot be used; every one of them is named."""
-
-    condition = "MATERIALIZED_TABLE_INVALID_SETTINGS"
-    text = "The session's settings for materialized tables are not valid:"
-    remedy = (
-        "Correct them in spark-defaults.conf, in the profile's server_side_parameters or by SET; "
-        "docs/configuration.md lists all of them."
-    )
-
-
-class InvalidSettingError(InvalidValueError):
-    """A setting's value is readable, and out of range; one violation of invalid settings."""
-
-    condition = "MATERIALIZED_TABLE_INVALID_SETTING"
-
-
 def parse_start_mode(text: str) -> modes.StartMode:
     """Read one of the six forms as the clause START_MODE takes it.
 
     Raises:
-        InvalidStartModeError: The text is none of them.
+        InvalidValueError: The text is none of them.
     """
     try:
         cursor = Cursor(text)
@@ -59,7 +43,7 @@ def parse_start_mode(text: str) -> modes.StartMode:
     except StatementSyntaxError:
         complete = False
     if not complete:
-        raise modes.InvalidStartModeError(
+        raise conditions.INVALID_START_MODE(
             startMode=text.strip(), problem="is none of the six forms"
         )
     return mode
@@ -68,12 +52,14 @@ def parse_start_mode(text: str) -> modes.StartMode:
 def _freshness(text: str) -> freshness.Freshness:
     try:
         return freshness.Freshness.parse(text)
-    except freshness.FreshnessTooLongError:
+    except FreshnessTooLongError:
         raise
-    except freshness.InvalidFreshnessError:
+    except InvalidFreshnessError:
         duration = parse_duration(text)
     if duration <= timedelta() or duration % timedelta(seconds=1):
-        raise InvalidSettingError(detail="A freshness is a positive number of whole seconds.")
+        raise conditions.INVALID_SETTING(
+            detail="A freshness is a positive number of whole seconds."
+        )
     seconds = duration // timedelta(seconds=1)
     unit = next(u for u in reversed(freshness.TimeUnit) if seconds % u.value == 0)
     return freshness.Freshness(seconds // unit.value, unit).checked()
@@ -82,20 +68,20 @@ def _freshness(text: str) -> freshness.Freshness:
 def _positive(text: str) -> timedelta:
     duration = parse_duration(text)
     if duration <= timedelta():
-        raise InvalidSettingError(detail=f"'{text}' is not positive.")
+        raise conditions.INVALID_SETTING(detail=f"'{text}' is not positive.")
     return duration
 
 
 def _text(text: str) -> str:
     if not text.strip():
-        raise InvalidSettingError(detail="The value is empty.")
+        raise conditions.INVALID_SETTING(detail="The value is empty.")
     return text.strip()
 
 
 def _boolean(text: str) -> bool:
     word = text.strip().lower()
     if word not in {"true", "false"}:
-        raise InvalidSettingError(detail=f"'{text}' is neither true nor false.")
+        raise conditions.INVALID_SETTING(detail=f"'{text}' is neither true nor false.")
     return word == "true"
 
 
@@ -105,7 +91,9 @@ def _registered(text: str) -> Pairs:
         name, equals, place = (part.strip() for part in item.partition("="))
         module, colon, attribute = place.partition(":")
         if not (name and equals and module and colon and attribute):
-            raise InvalidSettingError(detail=f"'{item.strip()}' is not <name>=<module>:<function>.")
+            raise conditions.INVALID_SETTING(
+                detail=f"'{item.strip()}' is not <name>=<module>:<function>."
+            )
         found.append((name, place))
     return tuple(found)
 
@@ -157,7 +145,7 @@ class Settings:
         """Read the settings among a session's confs; other confs do not matter.
 
         Raises:
-            InvalidSettingsError: A value cannot be read, or a key under our prefix is unknown.
+            MaterializedTableError: A value cannot be read, or a key under our prefix is unknown.
         """
         known = {doc.key: doc for doc in SETTINGS}
         ends = sorted(key.removeprefix(PREFIX) for key in known)
@@ -175,7 +163,7 @@ class Settings:
             except InvalidValueError as error:
                 violations.append(f"{key} = {confs[key]}: {error}".replace("\n", " "))
         if violations:
-            raise InvalidSettingsError(violations=violations)
+            raise conditions.INVALID_SETTINGS(violations=violations)
         return cls(**values)
 
 

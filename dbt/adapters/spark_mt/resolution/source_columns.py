@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from dbt.adapters.spark_mt.definition.columns import FieldName, TableName, quote, quote_text
+from dbt.adapters.spark_mt.definition.errors import InvalidTypeError
 from dbt.adapters.spark_mt.query.binder import FILE_METADATA
 from dbt.adapters.spark_mt.query.syntax import same_tokens
 from dbt.adapters.spark_mt.query.text import replace_at, shape_of, tree_of
-from dbt.adapters.spark_mt.query.types import InvalidTypeError, parse_type
+from dbt.adapters.spark_mt.query.types import parse_type
 from dbt.adapters.spark_mt.resolution.columns import Names
 
 if TYPE_CHECKING:

@@ -5,32 +5,14 @@ from __future__ import annotations
 import calendar
 from datetime import datetime, timedelta, tzinfo
 
-from dbt.adapters.spark_mt.definition import modes
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition import conditions, modes
 from dbt.adapters.spark_mt.resolution import time_zones
 
-
-class FutureStartError(MaterializedTableError):
-    """A start is later than the execution of the statement."""
-
-    condition = "MATERIALIZED_TABLE_START_IN_THE_FUTURE"
-    text = "{startMode} of materialized table {table} lies in the future; it is {now} now."
-    remedy = "Choose an instant in the past, or FROM_NOW; nothing was changed."
-
-
-class StartBeforeTimeError(MaterializedTableError):
-    """An interval reaches back beyond the first year that a timestamp can hold."""
-
-    condition = "MATERIALIZED_TABLE_START_BEFORE_TIME"
-    text = "{startMode} of materialized table {table} reaches back before the year 1."
-    remedy = "Choose a shorter interval, or FROM_BEGINNING; nothing was changed."
-
-
 START_ERRORS = (
-    FutureStartError,
-    StartBeforeTimeError,
-    time_zones.InvalidTimestampError,
-    time_zones.InvalidTimeZoneError,
+    conditions.START_IN_THE_FUTURE,
+    conditions.START_BEFORE_TIME,
+    conditions.INVALID_TIMESTAMP,
+    conditions.INVALID_TIME_ZONE,
 )
 """Errors for a start mode without an instant."""
 
@@ -82,9 +64,9 @@ def resolve_start_mode(
         table: The name, for errors.
 
     Raises:
-        FutureStartError: The instant is after `now`.
-        StartBeforeTimeError: The interval is longer than time.
-        time_zones.InvalidTimestampError: The literal is no timestamp.
+        MaterializedTableError: The instant is after `now`.
+        MaterializedTableError: The interval is longer than time.
+        time_zones.InvalidValueError: The literal is no timestamp.
     """
     if stored is not None and stored.mode == mode:
         return stored
@@ -98,9 +80,9 @@ def resolve_start_mode(
         elif mode.interval is not None:
             instant = subtract(now, mode.interval, zone)
     except OverflowError:
-        raise StartBeforeTimeError(startMode=mode.sql, table=table) from None
+        raise conditions.START_BEFORE_TIME(startMode=mode.sql, table=table) from None
     if instant > now:
-        raise FutureStartError(
+        raise conditions.START_IN_THE_FUTURE(
             startMode=mode.sql, table=table, now=f"{now.astimezone(zone):%Y-%m-%d %H:%M:%S}"
         )
     return modes.ResolvedStartMode(mode, time_zones.epoch_milliseconds(instant))

@@ -6,6 +6,7 @@ import re
 from datetime import datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.errors import InvalidValueError
 
 SESSION_TIME_ZONE = "spark.sql.session.timeZone"
@@ -53,27 +54,11 @@ _TIMESTAMP = re.compile(
 )
 
 
-class InvalidTimeZoneError(InvalidValueError):
-    """No time zone has this name."""
-
-    condition = "MATERIALIZED_TABLE_INVALID_TIME_ZONE"
-    text = "'{zone}' is not a time zone."
-    remedy = "Use a region such as Europe/Berlin, an offset such as +02:00, or UTC."
-
-
-class InvalidTimestampError(InvalidValueError):
-    """A text is no timestamp literal."""
-
-    condition = "MATERIALIZED_TABLE_INVALID_TIMESTAMP"
-    text = "'{value}' is not a timestamp."
-    remedy = "Write it as TIMESTAMP '2025-10-28 12:00:00', with a time zone after it if needed."
-
-
 def parse_zone(text: str) -> tzinfo:
     """Read a time zone as `spark.sql.session.timeZone` takes it.
 
     Raises:
-        InvalidTimeZoneError: No time zone has this name.
+        InvalidValueError: No time zone has this name.
     """
     zone = _SHORT_IDS.get(text.strip(), text.strip())
     if zone.upper() in _UTC:
@@ -86,28 +71,28 @@ def parse_zone(text: str) -> tzinfo:
     try:
         return ZoneInfo(zone)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise InvalidTimeZoneError(zone=zone) from None
+        raise conditions.INVALID_TIME_ZONE(zone=zone) from None
 
 
 def parse_timestamp(text: str, zone: tzinfo) -> datetime:
     """Read a timestamp literal; one without a zone of its own is in `zone`.
 
     Raises:
-        InvalidTimestampError: The text is no timestamp.
-        InvalidTimeZoneError: It names an unknown zone.
+        InvalidValueError: The text is no timestamp.
+        InvalidValueError: It names an unknown zone.
     """
     match = _TIMESTAMP.fullmatch(text.strip())
     if match is None:
-        raise InvalidTimestampError(value=text)
+        raise conditions.INVALID_TIMESTAMP(value=text)
     *numbers, fraction, own_zone = match.groups()
     parts = [int(n) if n else least for n, least in zip(numbers, (1, 1, 1, 0, 0, 0), strict=True)]
     micros = int((fraction or "0")[:6].ljust(6, "0"))
     try:
         return datetime(*parts, micros, tzinfo=parse_zone(own_zone) if own_zone else zone)  # type: ignore[misc,arg-type]
-    except ValueError as error:
-        if isinstance(error, InvalidTimeZoneError):
-            raise
-        raise InvalidTimestampError(value=text) from None
+    except InvalidValueError:  # of the zone
+        raise
+    except ValueError:
+        raise conditions.INVALID_TIMESTAMP(value=text) from None
 
 
 def epoch_milliseconds(instant: datetime) -> int:

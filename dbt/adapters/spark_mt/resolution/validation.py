@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import quote
 from dbt.adapters.spark_mt.definition.errors import InvalidDefinitionError, MaterializedTableError
 from dbt.adapters.spark_mt.definition.modes import (
@@ -28,55 +29,6 @@ if TYPE_CHECKING:
     )
 
 
-class PrimaryKeyColumnError(InvalidDefinitionError):
-    """A key names a column that the table does not have."""
-
-    condition = "MATERIALIZED_TABLE_PRIMARY_KEY_COLUMN"
-    text = (
-        "Primary key column '{column}' of materialized table {table} is not in the query's schema. "
-        "Available columns: [{columns}]."
-    )
-    remedy = "Name columns that the query produces, each once.{hint}"
-
-
-class PartitionColumnError(InvalidDefinitionError):
-    """The table is partitioned by a column that it does not have (message of Flink)."""
-
-    condition = "MATERIALIZED_TABLE_PARTITION_COLUMN"
-    text = (
-        "Materialized table {table}: Partition column '{column}' not defined in the query's "
-        "schema. Available columns: [{columns}]."
-    )
-    remedy = "Name columns that the query produces, each once.{hint}"
-
-
-class ClusterColumnError(InvalidDefinitionError):
-    """The table is clustered by a column that it does not have."""
-
-    condition = "MATERIALIZED_TABLE_CLUSTER_COLUMN"
-    text = (
-        "Materialized table {table}: Clustering column '{column}' not defined in the query's "
-        "schema. Available columns: [{columns}]."
-    )
-    remedy = "Name columns that the query produces, each once.{hint}"
-
-
-class RepeatedColumnError(InvalidDefinitionError):
-    """A key, partitioning or clustering names a column twice."""
-
-    condition = "MATERIALIZED_TABLE_REPEATED_COLUMN"
-    text = "{clause} of materialized table {table} names column '{column}' twice."
-    remedy = "Name each column once."
-
-
-class OnlyPartitionColumnsError(InvalidDefinitionError):
-    """Every column is a partition column."""
-
-    condition = "MATERIALIZED_TABLE_ONLY_PARTITION_COLUMNS"
-    text = "All columns of materialized table {table} are partition columns: [{columns}]."
-    remedy = "Leave at least one column out of PARTITIONED BY."
-
-
 def check_keys(
     table: str, definition: ResolvedDefinition, names: table_columns.Names
 ) -> Iterator[MaterializedTableError]:
@@ -84,15 +36,15 @@ def check_keys(
     declared = definition.declared
     key = declared.primary_key.columns if declared.primary_key else ()
     clauses = (
-        ("PRIMARY KEY", key, PrimaryKeyColumnError),
-        ("PARTITIONED BY", declared.partitioned_by, PartitionColumnError),
-        ("CLUSTER BY", declared.clustered_by, ClusterColumnError),
+        ("PRIMARY KEY", key, conditions.PRIMARY_KEY_COLUMN),
+        ("PARTITIONED BY", declared.partitioned_by, conditions.PARTITION_COLUMN),
+        ("CLUSTER BY", declared.clustered_by, conditions.CLUSTER_COLUMN),
     )
     for clause, columns, missing in clauses:
         seen: set[str] = set()
         for column in columns:
             if names.fold(column) in seen:
-                yield RepeatedColumnError(clause=clause, table=table, column=column)
+                yield conditions.REPEATED_COLUMN(clause=clause, table=table, column=column)
             elif names.find(column, definition.columns) is None:
                 available = table_columns.listed(definition.columns)
                 hint = missing_comma(declared.query, column)
@@ -100,7 +52,7 @@ def check_keys(
             seen.add(names.fold(column))
     partitions = {names.fold(c) for c in declared.partitioned_by}
     if definition.columns and all(names.fold(c.name) in partitions for c in definition.columns):
-        yield OnlyPartitionColumnsError(
+        yield conditions.ONLY_PARTITION_COLUMNS(
             table=table, columns=table_columns.listed(definition.columns)
         )
 
@@ -115,17 +67,6 @@ def warnings(definition: ResolvedDefinition, query: AnalyzedQuery, *, new: bool)
     for clause in CLAUSES:
         if clause.warning is not None and (text := clause.warning(definition, new)):
             yield text
-
-
-class SelfReferenceError(InvalidDefinitionError):
-    """A query reads its own table, directly or through others."""
-
-    condition = "MATERIALIZED_TABLE_READS_ITSELF"
-    text = "The query of materialized table {table} reads its own table: {path}."
-    remedy = (
-        "Remove one of these reads. To add to rows that are there already, use an incremental "
-        "model: a materialized table holds what its query returns, and nothing else."
-    )
 
 
 def same_table(a: TableName, b: TableName) -> bool:
@@ -146,14 +87,14 @@ class SelfReferences:
     upstream: UpstreamDefinitions
     _visited: set[str] = field(default_factory=set)
 
-    def direct(self, sources: tuple[Source, ...]) -> Iterator[SelfReferenceError]:
+    def direct(self, sources: tuple[Source, ...]) -> Iterator[InvalidDefinitionError]:
         """Yield a read of the table by the query itself or by views in it."""
         for source in sources:
             if same_table(source.name, self.table):
                 yield self._error((*source.via, source.name))
                 return
 
-    def through_others(self, sources: tuple[Source, ...]) -> Iterator[SelfReferenceError]:
+    def through_others(self, sources: tuple[Source, ...]) -> Iterator[InvalidDefinitionError]:
         """Yield a read of the table by the materialized tables that its query reads."""
         path = self._search(sources, ())
         if path is not None:
@@ -186,9 +127,9 @@ class SelfReferences:
         except MaterializedTableError:
             return ()
 
-    def _error(self, path: tuple[TableName, ...]) -> SelfReferenceError:
+    def _error(self, path: tuple[TableName, ...]) -> InvalidDefinitionError:
         steps = " -> ".join(str(name) for name in (self.table, *path))
-        return SelfReferenceError(table=self.table, path=steps)
+        return conditions.READS_ITSELF(table=self.table, path=steps)
 
 
 def result_problems(definition: ResolvedDefinition, result: Iterable[Column]) -> tuple[str, ...]:

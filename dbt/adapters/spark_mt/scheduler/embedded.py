@@ -14,7 +14,11 @@ from dataclasses import dataclass, replace
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError, did_you_mean
+from dbt.adapters.spark_mt.definition import conditions
+from dbt.adapters.spark_mt.definition.errors import (
+    UnknownSchedulerError,
+    did_you_mean,
+)
 from dbt.adapters.spark_mt.definition.job import FullRefreshHandler
 from dbt.adapters.spark_mt.execution.workflows import DueRun, WorkflowScheduler
 from dbt.adapters.spark_mt.planning.schedule import missed_runs
@@ -112,20 +116,6 @@ class EmbeddedScheduler:
         return max((workflow.last, *missed.scheduled))
 
 
-class UnknownSchedulerError(MaterializedTableError):
-    """No workflow scheduler can be made under the configured name."""
-
-    condition = "MATERIALIZED_TABLE_UNKNOWN_SCHEDULER"
-    text = "The workflow scheduler '{scheduler}' cannot be loaded: {problem}."
-    remedy = (
-        "Set spark.materialized-table.scheduler to one of {known}, to the name of an entry point "
-        "in the group "
-        + ENTRY_POINT_GROUP
-        + ", or to `module:callable`. No table was changed, but "
-        "none in mode FULL is refreshed before a scheduler runs."
-    )
-
-
 def load_scheduler(spec: str, context: SchedulerContext) -> WorkflowScheduler[RefreshHandler]:
     """Make the scheduler that the setting names.
 
@@ -170,4 +160,4 @@ def _places() -> dict[str, str]:
 
 def _unknown(spec: str, problem: str) -> UnknownSchedulerError:
     known = ", ".join(f"`{name}`" for name in sorted(_places()))
-    return UnknownSchedulerError(scheduler=spec, problem=problem, known=known)
+    return conditions.UNKNOWN_SCHEDULER(scheduler=spec, problem=problem, known=known)

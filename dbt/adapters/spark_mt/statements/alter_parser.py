@@ -9,17 +9,18 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt import sql_tokens
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import quote, quote_text
 from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.sql_tokens import TokenKind
 from dbt.adapters.spark_mt.statements import clauses, lexer, nodes
 from dbt.adapters.spark_mt.statements import values as clause_values
-from dbt.adapters.spark_mt.statements.errors import UnsupportedAlterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dbt.adapters.spark_mt.definition.columns import TableName
+    from dbt.adapters.spark_mt.definition.errors import StatementSyntaxError
     from dbt.adapters.spark_mt.statements.lexer import Cursor
 
     AlterStatement = (
@@ -307,14 +308,14 @@ def _read_reset(cursor: Cursor, name: TableName) -> AlterStatement:
     raise _unsupported(cursor, name, "RESET ")
 
 
-def _unsupported(cursor: Cursor, name: TableName, read: str) -> UnsupportedAlterError:
+def _unsupported(cursor: Cursor, name: TableName, read: str) -> StatementSyntaxError:
     """Return the error about a form of which `read` has been read."""
     instead = _alter_advice(cursor, name, read)
     words = [cursor.peek()]
     if instead and not read:
         words += [word for word in (cursor.peek(1),) if word.kind is TokenKind.WORD]
     return cursor.error(
-        UnsupportedAlterError,
+        conditions.UNSUPPORTED_ALTER,
         form=read + " ".join(map(str, words)),
         forms=", ".join(ALTER_FORMS),
         suggestion="" if instead else lexer.did_you_mean(read + cursor.peek().keyword, ALTER_FORMS),

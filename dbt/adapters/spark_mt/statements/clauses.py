@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from dbt.adapters.spark_mt.definition import modes
+from dbt.adapters.spark_mt.definition import conditions, modes
 from dbt.adapters.spark_mt.definition.columns import quote, quote_text
-from dbt.adapters.spark_mt.statements import errors as syntax_errors
+from dbt.adapters.spark_mt.definition.errors import StatementSyntaxError
 from dbt.adapters.spark_mt.statements import values as clause_values
 from dbt.adapters.spark_mt.statements.lexer import Cursor, did_you_mean
 
@@ -155,7 +155,7 @@ class Clause:
             text = cursor.text_between(cursor.peek(), cursor.peek(words - 1))
             try:
                 self.read_alone(text)
-            except syntax_errors.StatementSyntaxError:
+            except StatementSyntaxError:
                 continue
             return text
         return self.example
@@ -450,33 +450,29 @@ def read_clauses(cursor: Cursor, known: PartList) -> dict[str, object]:
 def _check_place(cursor: Cursor, known: PartList, before: list[Part], part: Part) -> None:
     fields = [each.field for each in before]
     if part.field in fields:
-        raise cursor.error(syntax_errors.RepeatedClauseError, clause=part)
+        raise cursor.error(conditions.REPEATED_CLAUSE, clause=part)
     other = next((each for each in before if part.field == each.excludes), None)
     if other is not None:
-        raise cursor.error(syntax_errors.PartitionedAndClusteredError, other=other)
+        raise cursor.error(conditions.PARTITIONED_AND_CLUSTERED, other=other)
     fitting = [order for order in known.orders if fields == sorted(fields, key=order.index)]
     ranks = [(order.index(part.field), order) for order in fitting]
     if any(rank > max(map(order.index, fields), default=-1) for rank, order in ranks):
         return
     rank, order = ranks[0]
     later = next(each for each in before if order.index(each.field) > rank)
-    raise cursor.error(
-        syntax_errors.ClauseOutOfOrderError, clause=part, before=later, clauses=known
-    )
+    raise cursor.error(conditions.CLAUSE_OUT_OF_ORDER, clause=part, before=later, clauses=known)
 
 
 def _no_clause(cursor: Cursor, known: PartList) -> Exception:
     token = cursor.peek()
     if token.keyword in _BUCKETS:
-        return cursor.error(syntax_errors.DistributedTableError)
+        return cursor.error(conditions.DISTRIBUTED)
     if token.keyword in _QUERY_WORDS:
-        return cursor.error(syntax_errors.MissingAsError)
+        return cursor.error(conditions.MISSING_AS)
     if cursor.at_end() or cursor.at(";"):
         return cursor.expected("AS and the query")
     if other := _OTHER_NAMES.get(token.keyword):
         suggestion = f"Did you mean {other}? "
     else:
         suggestion = did_you_mean(token.keyword, (*map(str, known.parts), "AS"))
-    return cursor.error(
-        syntax_errors.UnknownClauseError, clauses=f"{known}, AS", suggestion=suggestion
-    )
+    return cursor.error(conditions.UNKNOWN_CLAUSE, clauses=f"{known}, AS", suggestion=suggestion)

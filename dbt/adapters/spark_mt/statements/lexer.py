@@ -8,14 +8,16 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, TypeVar
 
 from dbt.adapters.spark_mt import sql_tokens
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.sql_tokens import Token, TokenKind
-from dbt.adapters.spark_mt.statements import errors as syntax_errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    _E = TypeVar("_E", bound=syntax_errors.StatementSyntaxError)
+    from dbt.adapters.spark_mt.definition.errors import Condition, StatementSyntaxError
+
+    _E = TypeVar("_E", bound=StatementSyntaxError)
     _T = TypeVar("_T")
 
 
@@ -60,12 +62,12 @@ def tokenize(sql: str) -> tuple[Token, ...]:
     """Split a statement into its tokens; the last one is of kind END.
 
     Raises:
-        UnreadableTextError: A quote or a comment is never closed.
+        StatementSyntaxError: A quote or a comment is never closed.
     """
     try:
         tokens = sql_tokens.tokens_of(sql)
     except sql_tokens.UnreadableTokensError as error:
-        raise syntax_errors.UnreadableTextError(
+        raise conditions.UNREADABLE_TEXT(
             statement="The statement",
             problem=error.problem,
             found=sql[error.start : error.start + 1],
@@ -81,7 +83,7 @@ class Cursor:
         sql: The statement's text.
 
     Raises:
-        UnreadableTextError: A quote or a comment is never closed.
+        StatementSyntaxError: A quote or a comment is never closed.
     """
 
     def __init__(self, sql: str) -> None:
@@ -130,22 +132,22 @@ class Cursor:
             if not self.accept(word):
                 raise self.expected(word)
 
-    def expected(self, what: str) -> syntax_errors.StatementSyntaxError:
+    def expected(self, what: str) -> StatementSyntaxError:
         """Return the error that something else comes next."""
-        return self.error(syntax_errors.StatementSyntaxError, expected=what)
+        return self.error(conditions.SYNTAX_ERROR, expected=what)
 
-    def error(self, kind: type[_E], token: Token | None = None, **facts: object) -> _E:
+    def error(
+        self, kind: Condition[StatementSyntaxError], token: Token | None = None, **facts: object
+    ) -> StatementSyntaxError:
         """Return an error at `token`, or at what comes next."""
         token = token or self.peek()
         where = place(self.sql, token.start, token.end)
         facts |= {"found": token, "statement": self.statement, **asdict(where)}
         return kind(violations=(), **facts)
 
-    def missing_equals(self, key: object, value: object) -> syntax_errors.MissingEqualsError:
+    def missing_equals(self, key: object, value: object) -> StatementSyntaxError:
         """Return the error that no equals sign follows `key`, with a value to write after it."""
-        return self.error(
-            syntax_errors.MissingEqualsError, clause=key, suggestion=f"{key} = {value}"
-        )
+        return self.error(conditions.MISSING_EQUALS, clause=key, suggestion=f"{key} = {value}")
 
     def name(self, what: str = "a name") -> str:
         """Read an identifier: a word, or anything in backticks.
@@ -182,13 +184,13 @@ class Cursor:
         """Read one of a few keywords.
 
         Raises:
-            UnknownValueError: Another one comes next.
+            StatementSyntaxError: Another one comes next.
         """
         keyword = self.peek().keyword
         if keyword not in values:
             suggestion, known = did_you_mean(keyword, values), ", ".join(values)
             raise self.error(
-                syntax_errors.UnknownValueError, clause=clause, values=known, suggestion=suggestion
+                conditions.UNKNOWN_VALUE, clause=clause, values=known, suggestion=suggestion
             )
         self.next()
         return keyword
@@ -229,13 +231,13 @@ def refuse_temporary(cursor: Cursor, otherwise: str = "") -> None:
     """Refuse `[GLOBAL] TEMPORARY` before MATERIALIZED TABLE.
 
     Raises:
-        TemporaryTableError: The word is there; `otherwise` is what else the statement could do.
+        StatementSyntaxError: The word is there; `otherwise` is what else the statement could do.
     """
     token = cursor.peek()
     if token.keyword in ("GLOBAL", "TEMPORARY", "TEMP"):
         last = cursor.peek(1) if cursor.peek(1).keyword in ("TEMPORARY", "TEMP") else token
         words = cursor.text_between(token, last)
-        raise cursor.error(syntax_errors.TemporaryTableError, temporary=words, otherwise=otherwise)
+        raise cursor.error(conditions.TEMPORARY, temporary=words, otherwise=otherwise)
 
 
 def read_parts(cursor: Cursor, most: int, what: str) -> tuple[str, ...]:
@@ -257,7 +259,7 @@ def expect_end(cursor: Cursor) -> None:
     """Read semicolons up to the end of the statement.
 
     Raises:
-        MultipleStatementsError: Another statement follows.
+        StatementSyntaxError: Another statement follows.
         StatementSyntaxError: The statement continues where it should end.
     """
     if cursor.at_end():
@@ -267,4 +269,4 @@ def expect_end(cursor: Cursor) -> None:
     while cursor.accept(";"):
         pass
     if not cursor.at_end():
-        raise cursor.error(syntax_errors.MultipleStatementsError)
+        raise cursor.error(conditions.MULTIPLE_STATEMENTS)

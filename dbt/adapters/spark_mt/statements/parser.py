@@ -11,17 +11,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt import sql_tokens
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import Check, ColumnSpec, Constraint, PrimaryKey
 from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.sql_tokens import TokenKind
 from dbt.adapters.spark_mt.statements import alter_parser, clauses, lexer, nodes
-from dbt.adapters.spark_mt.statements import errors as syntax_errors
 from dbt.adapters.spark_mt.statements.values import read_column_names, read_query, refuse_duplicates
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dbt.adapters.spark_mt.definition.columns import TableName
+    from dbt.adapters.spark_mt.definition.errors import StatementSyntaxError
     from dbt.adapters.spark_mt.sql_tokens import Token
     from dbt.adapters.spark_mt.statements.nodes import Statement
 
@@ -45,7 +46,7 @@ def _read_column_list(
         token = cursor.peek()
         if cursor.at("WATERMARK", "FOR"):
             raise cursor.error(
-                syntax_errors.WatermarkClauseError, option=alter_parser.watermark_option(cursor, 0)
+                conditions.WATERMARK_CLAUSE, option=alter_parser.watermark_option(cursor, 0)
             )
         if not _at_constraint(cursor):
             columns.append((_read_column(cursor), token))
@@ -53,7 +54,7 @@ def _read_column_list(
         constraint = _read_constraint(cursor)
         is_key = isinstance(constraint, PrimaryKey)
         if is_key and any(isinstance(other, PrimaryKey) for other in constraints):
-            raise cursor.error(syntax_errors.RepeatedClauseError, token, clause="PRIMARY KEY")
+            raise cursor.error(conditions.REPEATED_CLAUSE, token, clause="PRIMARY KEY")
         constraints.append(constraint)
 
     cursor.items(read)
@@ -62,9 +63,7 @@ def _read_column_list(
     typed = ", ".join(column.name for column, _ in columns if column.type is not None)
     if bare and typed:
         first = next(iter(bare.values()))
-        raise cursor.error(
-            syntax_errors.MixedColumnListError, first, bare=", ".join(bare), typed=typed
-        )
+        raise cursor.error(conditions.MIXED_COLUMN_LIST, first, bare=", ".join(bare), typed=typed)
     return tuple(column for column, _ in columns), tuple(constraints)
 
 
@@ -81,11 +80,11 @@ def _read_constraint(cursor: lexer.Cursor) -> Constraint:
     if cursor.accept("PRIMARY", "KEY"):
         columns = read_column_names(cursor)
         if not cursor.accept("NOT", "ENFORCED"):
-            raise cursor.error(syntax_errors.EnforcedKeyError)
+            raise cursor.error(conditions.ENFORCED_KEY)
         return PrimaryKey(columns, name)
     if cursor.accept("CHECK"):
         return Check(_read_condition(cursor), name)
-    raise cursor.error(syntax_errors.UnsupportedConstraintError, instead=instead)
+    raise cursor.error(conditions.UNSUPPORTED_CONSTRAINT, instead=instead)
 
 
 def _read_condition(cursor: lexer.Cursor) -> str:
@@ -122,17 +121,15 @@ def _read_column(cursor: lexer.Cursor) -> ColumnSpec:
             repeated, comment = comment is not None, cursor.string("a comment")
         elif token.keyword in _CONSTRAINT_WORDS:
             instead = alter_parser.constraint_advice(cursor, name)
-            raise cursor.error(syntax_errors.UnsupportedConstraintError, instead=instead)
+            raise cursor.error(conditions.UNSUPPORTED_CONSTRAINT, instead=instead)
         else:
             raise _unsupported_option(cursor, name)
         if repeated:
-            raise cursor.error(syntax_errors.RepeatedClauseError, token, clause=token)
+            raise cursor.error(conditions.REPEATED_CLAUSE, token, clause=token)
     return ColumnSpec(name, type_, not_null, comment)
 
 
-def _unsupported_option(
-    cursor: lexer.Cursor, column: str
-) -> syntax_errors.UnsupportedColumnOptionError:
+def _unsupported_option(cursor: lexer.Cursor, column: str) -> StatementSyntaxError:
     """Return the error about what follows a column, with the value that it gives."""
     option = cursor.next()
     if option.keyword == "GENERATED":
@@ -146,7 +143,7 @@ def _unsupported_option(
     gives = option.keyword in ("AS", "GENERATED", "DEFAULT") and last is cursor.previous
     expression = cursor.text_between(first, last) if gives and first is not cursor.peek() else ""
     instead = alter_parser.computed_advice(option.keyword, expression, column)
-    return cursor.error(syntax_errors.UnsupportedColumnOptionError, option, instead=instead)
+    return cursor.error(conditions.UNSUPPORTED_COLUMN_OPTION, option, instead=instead)
 
 
 def _read_type(cursor: lexer.Cursor) -> str:
@@ -201,7 +198,7 @@ def _read_create(cursor: lexer.Cursor) -> nodes.CreateTable:
     token = cursor.peek()
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     if if_not_exists and form is not nodes.CreateForm.CREATE:
-        raise cursor.error(syntax_errors.IfNotExistsFormError, token, form=form.value)
+        raise cursor.error(conditions.IF_NOT_EXISTS, token, form=form.value)
     name = lexer.read_table_name(cursor)
     values: dict[str, Any] = clauses.read_clauses(cursor, CREATE_PARTS)
     columns, constraints = values.pop("items", ((), ()))
@@ -255,7 +252,7 @@ def _read_explain(cursor: lexer.Cursor) -> nodes.Explain:
             return nodes.Explain(statement)
         cursor.statement = "EXPLAIN"
     what = "ALTER without AS query" if token.keyword == "ALTER" else token
-    raise cursor.error(syntax_errors.UnsupportedExplainError, token, what=what)
+    raise cursor.error(conditions.UNSUPPORTED_EXPLAIN, token, what=what)
 
 
 def _read_show_create(cursor: lexer.Cursor) -> nodes.ShowCreate:

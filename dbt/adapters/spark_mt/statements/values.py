@@ -6,9 +6,13 @@ import re
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt import sql_tokens
-from dbt.adapters.spark_mt.definition import freshness, modes
+from dbt.adapters.spark_mt.definition import conditions, freshness, modes
+from dbt.adapters.spark_mt.definition.errors import (
+    FreshnessTooLongError,
+    InvalidFreshnessError,
+    StatementSyntaxError,
+)
 from dbt.adapters.spark_mt.sql_tokens import Token, TokenKind
-from dbt.adapters.spark_mt.statements import errors as syntax_errors
 from dbt.adapters.spark_mt.statements import lexer
 
 if TYPE_CHECKING:
@@ -21,56 +25,6 @@ _UNITS = tuple(unit.name for unit in modes.IntervalUnit)
 _POSITIVE = re.compile(r"(?=0*[1-9])[0-9]{1,18}")
 _NUMBER_AND_UNIT = re.compile(r"\s*([0-9]+)\s+([A-Za-z]+)\s*")
 _NO_INTERVAL = "literal must be an interval for FROM_NOW and RESUME_OR_FROM_NOW modes"
-
-
-class FreshnessSyntaxError(syntax_errors.StatementSyntaxError, freshness.InvalidFreshnessError):
-    """FRESHNESS holds no positive whole number, or one that is too large."""
-
-    condition = freshness.InvalidFreshnessError.condition
-    text = freshness.InvalidFreshnessError.text
-    remedy = (
-        "Write a whole number from 1 to 2147483647, without a sign, such as INTERVAL '3' MINUTE."
-    )
-
-
-class FreshnessTooLongSyntaxError(
-    syntax_errors.StatementSyntaxError, freshness.FreshnessTooLongError
-):
-    """FRESHNESS is longer than the longest one."""
-
-    condition = freshness.FreshnessTooLongError.condition
-    text = freshness.FreshnessTooLongError.text
-    remedy = freshness.FreshnessTooLongError.remedy
-
-
-class FreshnessUnitSyntaxError(
-    syntax_errors.StatementSyntaxError, freshness.InvalidFreshnessUnitError
-):
-    """FRESHNESS has a unit that no schedule knows, such as MONTH."""
-
-    condition = freshness.InvalidFreshnessUnitError.condition
-    text = freshness.InvalidFreshnessUnitError.text
-    remedy = (
-        "{suggestion}MONTH and YEAR are units of START_MODE only; 30 days are INTERVAL '30' DAY."
-    )
-
-
-class StartModeSyntaxError(syntax_errors.StatementSyntaxError, modes.InvalidStartModeError):
-    """START_MODE's keyword and argument do not fit together."""
-
-    condition = modes.InvalidStartModeError.condition
-    text = modes.InvalidStartModeError.text
-    remedy = modes.InvalidStartModeError.remedy
-
-
-class StateRetentionSyntaxError(
-    syntax_errors.StatementSyntaxError, modes.InvalidStateRetentionError
-):
-    """STATE_RETENTION names operators where it cannot."""
-
-    condition = modes.InvalidStateRetentionError.condition
-    text = modes.InvalidStateRetentionError.text
-    remedy = "Leave the operators out, or write STATE_RETENTION = PTF_ONLY({found} …)."
 
 
 def read_options(cursor: lexer.Cursor) -> Pairs:
@@ -112,7 +66,7 @@ def refuse_duplicates(cursor: lexer.Cursor, names: Sequence[tuple[str, Token]], 
     The resolver compares names that differ in case only, by the settings of Spark.
 
     Raises:
-        DuplicateNameError: With all of them.
+        StatementSyntaxError: With all of them.
     """
     seen: set[str] = set()
     doubled: dict[str, Token] = {}
@@ -122,9 +76,7 @@ def refuse_duplicates(cursor: lexer.Cursor, names: Sequence[tuple[str, Token]], 
         seen.add(name)
     if doubled:
         first = next(iter(doubled.values()))
-        raise cursor.error(
-            syntax_errors.DuplicateNameError, first, what=what, names=", ".join(doubled)
-        )
+        raise cursor.error(conditions.DUPLICATE_NAME, first, what=what, names=", ".join(doubled))
 
 
 def read_freshness(cursor: lexer.Cursor) -> freshness.Freshness:
@@ -138,14 +90,18 @@ def read_freshness(cursor: lexer.Cursor) -> freshness.Freshness:
         known = "" if singular in _UNITS else suggestion
         if not unit.text.isalpha():
             known = "A freshness has one unit, without a precision. "
-        raise cursor.error(FreshnessUnitSyntaxError, unit, unit=unit, suggestion=known)
+        raise cursor.error(
+            conditions.INVALID_FRESHNESS_UNIT_IN_STATEMENT, unit, unit=unit, suggestion=known
+        )
     try:
         return freshness.Freshness.of(count, singular)
-    except freshness.FreshnessTooLongError as error:
+    except FreshnessTooLongError as error:
         whole = _span(cursor, token, unit)
-        raise cursor.error(FreshnessTooLongSyntaxError, whole, **error.parameters) from error
-    except freshness.InvalidFreshnessError as error:
-        raise cursor.error(FreshnessSyntaxError, token, value=count) from error
+        raise cursor.error(
+            conditions.FRESHNESS_TOO_LONG_IN_STATEMENT, whole, **error.parameters
+        ) from error
+    except InvalidFreshnessError as error:
+        raise cursor.error(conditions.INVALID_FRESHNESS_IN_STATEMENT, token, value=count) from error
 
 
 def read_refresh_mode(cursor: lexer.Cursor) -> modes.LogicalRefreshMode:
@@ -178,7 +134,9 @@ def read_state_retention(cursor: lexer.Cursor) -> modes.StateRetention:
     if not cursor.at("("):
         return modes.StateRetention(kind)
     if kind is not modes.StateRetentionType.PTF_ONLY:
-        raise cursor.error(StateRetentionSyntaxError, stateRetention=kind.value)
+        raise cursor.error(
+            conditions.INVALID_STATE_RETENTION_IN_STATEMENT, stateRetention=kind.value
+        )
     return modes.StateRetention(kind, tuple(cursor.items(lambda c: c.string("an operator's name"))))
 
 
@@ -208,9 +166,11 @@ def _read_start_interval(cursor: lexer.Cursor, keyword: Token) -> modes.StartInt
 
 def _start_mode_error(
     cursor: lexer.Cursor, keyword: Token, problem: str, token: Token | None = None
-) -> StartModeSyntaxError:
+) -> StatementSyntaxError:
     mode = keyword.keyword
-    return cursor.error(StartModeSyntaxError, token, startMode=mode, problem=problem)
+    return cursor.error(
+        conditions.INVALID_START_MODE_IN_STATEMENT, token, startMode=mode, problem=problem
+    )
 
 
 def _read_interval(cursor: lexer.Cursor) -> tuple[Token, str, Token]:
@@ -225,7 +185,7 @@ def _read_interval(cursor: lexer.Cursor) -> tuple[Token, str, Token]:
     with_unit = _NUMBER_AND_UNIT.fullmatch(count)
     if with_unit and unit.keyword.removesuffix("S") not in _UNITS:
         suggestion = f"INTERVAL '{with_unit[1]}' {with_unit[2].upper()}"
-        raise cursor.error(syntax_errors.IntervalFormError, token, suggestion=suggestion)
+        raise cursor.error(conditions.INTERVAL_FORM, token, suggestion=suggestion)
     if unit.kind is not TokenKind.WORD or unit.keyword == "AS":
         raise cursor.expected(what=f"a unit: {', '.join(_UNITS)}")
     return token, count.strip(), _read_unit(cursor)
@@ -243,7 +203,7 @@ def _read_count(cursor: lexer.Cursor) -> tuple[Token, str]:
         return whole, f"-{text}"
     if sign or is_bare:
         suggestion = f"INTERVAL '{text}' {cursor.peek()}"
-        raise cursor.error(syntax_errors.IntervalFormError, whole, suggestion=suggestion)
+        raise cursor.error(conditions.INTERVAL_FORM, whole, suggestion=suggestion)
     return whole, text
 
 
@@ -299,7 +259,7 @@ def query_text(text: str) -> str:
 
     Raises:
         StatementSyntaxError: Another statement follows.
-        UnreadableTextError: A quote or a comment is never closed.
+        StatementSyntaxError: A quote or a comment is never closed.
     """
     _, end = _rest(lexer.Cursor(text))
     return text[:end].strip()
@@ -326,7 +286,7 @@ def _refuse_table_hints(cursor: lexer.Cursor, tokens: list[Token]) -> None:
         if _OPTIONS_HINT.match(text):
             hint, lowered = Token(TokenKind.SIGN, text, start), text.lower()
             twin = next((twin for word, twin in _TWINS.items() if word in lowered), "START_MODE")
-            raise cursor.error(syntax_errors.TableHintError, hint, twin=twin)
+            raise cursor.error(conditions.TABLE_HINT, hint, twin=twin)
 
 
 def _refuse_missing_commas(cursor: lexer.Cursor, tokens: list[Token]) -> None:
@@ -340,4 +300,4 @@ def _refuse_missing_commas(cursor: lexer.Cursor, tokens: list[Token]) -> None:
         left, right = tokens[i : i + 3], tokens[i + 3 : i + 6]
         if is_path(left) and is_path(right):
             suggestion = ", ".join("".join(t.text for t in path) for path in (left, right))
-            raise cursor.error(syntax_errors.MissingCommaError, right[0], suggestion=suggestion)
+            raise cursor.error(conditions.MISSING_COMMA, right[0], suggestion=suggestion)

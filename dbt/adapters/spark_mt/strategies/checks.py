@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.errors import InvalidDefinitionError, InvalidValueError
+from dbt.adapters.spark_mt.definition import conditions
+from dbt.adapters.spark_mt.definition.errors import (
+    InvalidDefinitionError,
+    InvalidValueError,
+    MaterializedTableError,
+    ProcessFunctionError,
+)
 from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode, RefreshMode, StartModeType
 from dbt.adapters.spark_mt.resolution import query_options
 from dbt.adapters.spark_mt.resolution.options import Incremental, read_options
@@ -19,73 +25,6 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition
     from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
     from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery
-
-
-class NondeterministicQueryError(InvalidDefinitionError):
-    """A query whose result differs from run to run cannot be refreshed continuously."""
-
-    condition = "MATERIALIZED_TABLE_NONDETERMINISTIC_QUERY"
-    text = (
-        "The query of materialized table {table} uses {functions}, whose value differs from run to "
-        "run, so it cannot be refreshed in mode CONTINUOUS."
-    )
-    remedy = (
-        "Set REFRESH_MODE = FULL, which computes the whole table at each refresh, or remove "
-        "the function."
-    )
-
-
-class StreamInFullModeError(InvalidDefinitionError):
-    """A query over a STREAM cannot be computed as a whole."""
-
-    condition = "MATERIALIZED_TABLE_STREAM_IN_FULL_MODE"
-    text = (
-        "The query of materialized table {table} reads a STREAM, which only mode CONTINUOUS can, "
-        "but its refresh mode is FULL ({reason})."
-    )
-    remedy = (
-        "Set REFRESH_MODE = CONTINUOUS, or read the table without STREAM; the model config "
-        "`watermark` bounds state while the query stays plain SQL."
-    )
-
-
-class StreamQueryError(InvalidDefinitionError):
-    """A query over a STREAM that Structured Streaming cannot run, or not so that rows are right."""
-
-    condition = "MATERIALIZED_TABLE_STREAM_QUERY"
-    text = (
-        "The query of materialized table {table} reads a STREAM, and it cannot be run as a stream "
-        "({code}): {problem}."
-    )
-    remedy = (
-        "Read the table without STREAM: each refresh then computes what it must, at the cost of "
-        "reading more. docs/refresh.md lists the queries that can be streams."
-    )
-
-
-class UnsupportedStartModeError(InvalidDefinitionError):
-    """A new table cannot start there, because of its query or its sources."""
-
-    condition = "MATERIALIZED_TABLE_UNSUPPORTED_START_MODE"
-    text = "START_MODE = {startMode} of materialized table {table} is not possible: {problem}."
-    remedy = (
-        "Use START_MODE = FROM_BEGINNING, which computes the whole table from all source data, or "
-        "REFRESH_MODE = FULL, where the start mode has no effect."
-    )
-
-
-class NotIncrementalError(InvalidDefinitionError):
-    """Every refresh would compute all rows, and the option `incremental` is `strict`."""
-
-    condition = "MATERIALIZED_TABLE_NOT_INCREMENTAL"
-    text = (
-        "Every refresh of the materialized table {table} would compute all rows, which its option "
-        "'incremental' = 'strict' forbids:"
-    )
-    remedy = (
-        "Rewrite the query as said, or set 'incremental' = 'auto': each refresh then costs what "
-        "the whole query costs."
-    )
 
 
 class StrategyChecks:
@@ -116,7 +55,7 @@ def _check_modes(
     if definition.refresh_mode is RefreshMode.CONTINUOUS:
         if query.nondeterministic:
             functions = ", ".join(f"{name}()" for name in query.nondeterministic)
-            yield NondeterministicQueryError(table=table, functions=functions)
+            yield conditions.NONDETERMINISTIC_QUERY(table=table, functions=functions)
         if query.process is not None:
             if reasons := stream_problems(definition, query):
                 yield _process_problem(table, query, " and ".join(r.text for r in reasons))
@@ -130,7 +69,7 @@ def _check_modes(
         reason = (
             "as asked" if is_declared else f"its freshness of {definition.freshness} asks for that"
         )
-        yield StreamInFullModeError(table=table, reason=reason)
+        yield conditions.STREAM_IN_FULL_MODE(table=table, reason=reason)
 
 
 def _check_incremental(
@@ -151,14 +90,12 @@ def _check_incremental(
             if refusal.strategy == strategy.DIFFERENTIAL
             for reason in refusal.reasons
         ]
-        yield NotIncrementalError(table=table, violations=violations)
+        yield conditions.NOT_INCREMENTAL(table=table, violations=violations)
 
 
-def _process_problem(
-    table: str, query: AnalyzedQuery, problem: str
-) -> query_options.ProcessFunctionError:
+def _process_problem(table: str, query: AnalyzedQuery, problem: str) -> ProcessFunctionError:
     function = query.process.name if query.process else ""
-    return query_options.ProcessFunctionError(function=function, table=table, problem=problem)
+    return conditions.PROCESS_FUNCTION(function=function, table=table, problem=problem)
 
 
 def _check_stream(
@@ -168,14 +105,14 @@ def _check_stream(
     if reasons := stream_problems(definition, query):
         code = ", ".join(reason.code for reason in reasons)
         problem = ", and ".join(reason.text for reason in reasons)
-        yield StreamQueryError(table=table, code=code, problem=problem)
+        yield conditions.STREAM_QUERY(table=table, code=code, problem=problem)
     if query_options.WATERMARK in dict(definition.declared.options):
-        yield query_options.WatermarkInStreamQueryError(table=table)
+        yield conditions.WATERMARK_IN_STREAM_QUERY(table=table)
 
 
 def _check_first_start(
     table: str, definition: ResolvedDefinition, query: AnalyzedQuery
-) -> Iterator[UnsupportedStartModeError]:
+) -> Iterator[InvalidDefinitionError]:
     """Yield the start mode of a new table, where only the beginning is possible.
 
     On the CREATE path RESUME_OR_* means its fallback.
@@ -186,7 +123,7 @@ def _check_first_start(
         return
     problem = _start_problem(definition, query)
     if problem:
-        yield UnsupportedStartModeError(table=table, startMode=mode.sql, problem=problem)
+        yield conditions.UNSUPPORTED_START_MODE(table=table, startMode=mode.sql, problem=problem)
 
 
 def _start_problem(definition: ResolvedDefinition, query: AnalyzedQuery) -> str:

@@ -14,16 +14,13 @@ from typing import TYPE_CHECKING, NoReturn
 
 from sqlglot import exp
 
+from dbt.adapters.spark_mt.definition.errors import InvalidValueError
 from dbt.adapters.spark_mt.query import operators as ops
 from dbt.adapters.spark_mt.query.analyzer import SourceKind
 from dbt.adapters.spark_mt.query.boundary import UNEXPECTED, guarded
 from dbt.adapters.spark_mt.query.expressions import call_name
 from dbt.adapters.spark_mt.query.operator_builder import MAY_AGGREGATE
-from dbt.adapters.spark_mt.resolution.durations import (
-    InvalidDurationError,
-    describe_duration,
-    parse_duration,
-)
+from dbt.adapters.spark_mt.resolution.durations import describe_duration, parse_duration
 from dbt.adapters.spark_mt.strategies.reasons import Reason
 from dbt.adapters.spark_mt.strategies.strategy import OutputMode
 
@@ -464,7 +461,7 @@ def delay_of(event_time: ops.EventTime) -> str:
     """Return how late a row may come, for people."""
     try:
         return describe_duration(parse_duration(event_time.delay))
-    except InvalidDurationError:
+    except InvalidValueError:
         return event_time.delay.lower()
 
 

@@ -11,10 +11,11 @@ from contextlib import suppress
 import httpx
 import pytest
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.manager.http.app import BodyLimit, HttpServer, create_app
 from dbt.adapters.spark_mt.manager.http.auth import Access, AccessRules
 from dbt.adapters.spark_mt.manager.http.connections import BoundedProtocol, bind, listen
-from dbt.adapters.spark_mt.manager.http.errors import AddressTakenError
+from tests.support.errors import raises
 from tests.unit.manager.fake import FakeManager
 from tests.unit.manager.http.client import BEARER, DAILY, TABLES, TOKEN, problem
 
@@ -118,14 +119,14 @@ def test_a_call_that_does_not_end_does_not_keep_it_up(server, manager):
 
 
 def test_an_address_that_is_taken(server):
-    with pytest.raises(AddressTakenError) as error:
+    with raises(conditions.ADDRESS_TAKEN) as error:
         HttpServer(server, "127.0.0.1", server.port).start()
     assert error.value.parameters["port"] == str(server.port)
 
 
 @pytest.mark.parametrize(("host", "port"), [("no.such.host.invalid", 0), ("127.0.0.1", 70_000)])
 def test_an_address_that_is_none(host, port):
-    with pytest.raises(AddressTakenError):
+    with raises(conditions.ADDRESS_TAKEN):
         HttpServer(None, host, port).start()
 
 
@@ -158,7 +159,7 @@ def test_no_name_is_no_host(server):
 
 
 def test_a_port_in_use_is_known_before_anything_is_started(server):
-    with pytest.raises(AddressTakenError) as error:
+    with raises(conditions.ADDRESS_TAKEN) as error:
         bind("127.0.0.1", server.port)
     assert error.value.parameters["port"] == str(server.port)
     free = bind("127.0.0.1", 0)

@@ -6,6 +6,7 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import Response
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.manager.http.auth import (
     MOST_ADDRESSES,
     PATIENCE_SECONDS,
@@ -16,12 +17,7 @@ from dbt.adapters.spark_mt.manager.http.auth import (
     Visitor,
     is_own_page,
 )
-from dbt.adapters.spark_mt.manager.http.errors import (
-    TokenRequiredError,
-    TooManyTriesError,
-    WeakTokenError,
-    WrongTokenError,
-)
+from tests.support.errors import raises
 from tests.unit.manager.http.client import OWN_PAGE, TOKEN
 
 
@@ -64,14 +60,14 @@ def test_loopback_needs_no_token(host):
 
 @pytest.mark.parametrize("host", ["10.0.0.7", "::", "manager.example.com", ""])
 def test_other_addresses_need_a_token(host):
-    with pytest.raises(TokenRequiredError) as error:
+    with raises(conditions.TOKEN_REQUIRED) as error:
         Access(AccessRules(host))
     assert error.value.parameters["host"] == host
     assert Access(AccessRules(host, TOKEN)).has_token
 
 
 def test_further_names_need_a_token():
-    with pytest.raises(TokenRequiredError):
+    with raises(conditions.TOKEN_REQUIRED):
         Access(AccessRules(names=("Tables.example.com",)))
 
 
@@ -86,7 +82,7 @@ def test_reads_are_open_on_loopback_only(others):
     ["", "sh0rt-Kn", "a" * 40, "has a blank inside it", "schlüssel-mit-umlaut"],
 )
 def test_weak_tokens_are_refused(token):
-    with pytest.raises(WeakTokenError) as error:
+    with raises(conditions.WEAK_TOKEN) as error:
         guarded(token=token)
     assert not token or token not in str(error.value)
 
@@ -171,13 +167,13 @@ def test_a_cookie_cannot_be_changed(change):
 
 def test_a_wrong_token_begins_no_session():
     response = Response()
-    with pytest.raises(WrongTokenError):
+    with raises(conditions.WRONG_TOKEN):
         guarded().sign_in(request(**OWN_PAGE), response, TOKEN + "x")
     assert "set-cookie" not in response.headers
 
 
 def test_without_a_token_there_is_no_sign_in():
-    with pytest.raises(WrongTokenError):
+    with raises(conditions.WRONG_TOKEN):
         Access(AccessRules()).sign_in(request(**OWN_PAGE), Response(), "")
 
 
@@ -185,25 +181,25 @@ def test_after_too_many_wrong_tokens_sign_in_is_limited_and_the_right_one_is_acc
     clock = Clock()
     access = guarded(clock)
     for _ in range(WRONG_TOKENS):
-        with pytest.raises(WrongTokenError):
+        with raises(conditions.WRONG_TOKEN):
             access.sign_in(request(**OWN_PAGE), Response(), "wrong")
         clock.now += 1
-    with pytest.raises(TooManyTriesError) as error:
+    with raises(conditions.TOO_MANY_TRIES) as error:
         access.sign_in(request(**OWN_PAGE), Response(), TOKEN + "x")
     assert error.value.parameters == {"seconds": str(PATIENCE_SECONDS - WRONG_TOKENS)}
-    with pytest.raises(WrongTokenError):
+    with raises(conditions.WRONG_TOKEN):
         access.sign_in(request(client="10.0.0.8", **OWN_PAGE), Response(), "wrong")
     session(access)
     assert access.visitor(request(authorization=f"Bearer {TOKEN}")) is Visitor.TOKEN
     clock.now += PATIENCE_SECONDS
-    with pytest.raises(WrongTokenError):
+    with raises(conditions.WRONG_TOKEN):
         access.sign_in(request(**OWN_PAGE), Response(), "wrong")
 
 
 def test_the_addresses_of_wrong_tokens_are_remembered_up_to_a_limit():
     access = guarded()
     for number in range(MOST_ADDRESSES + 10):
-        with pytest.raises(WrongTokenError):
+        with raises(conditions.WRONG_TOKEN):
             access.sign_in(request(client=f"10.0.0.{number}", **OWN_PAGE), Response(), "wrong")
     assert len(access._wrong_tokens) == MOST_ADDRESSES
 

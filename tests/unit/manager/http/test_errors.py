@@ -5,14 +5,10 @@ from __future__ import annotations
 import pytest
 from structlog.testing import capture_logs
 
-from dbt.adapters.spark_mt.changes.compatibility import DroppedColumnError
-from dbt.adapters.spark_mt.definition.freshness import InvalidFreshnessError
-from dbt.adapters.spark_mt.execution.errors import RefreshFailedError
-from dbt.adapters.spark_mt.execution.ports import CommitConflictError
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.manager.http.errors import STATUSES, status_of, title_of
-from dbt.adapters.spark_mt.statements.values import FreshnessSyntaxError
 from tests.unit.manager.http.client import DAILY, JSON, TABLES, Client, problem
-from tools.error_catalogue import conditions
+from tools.error_catalogue import documented
 
 REFRESH = f"{TABLES}/refresh"
 
@@ -130,7 +126,7 @@ def test_an_error_of_the_manager_is_passed_on_whole():
     client = Client()
 
     def conflict(_: str) -> None:
-        raise CommitConflictError(table="a.b", violations=["one", "two"])
+        raise conditions.CONCURRENT_CHANGE(table="a.b", violations=["one", "two"])
 
     client.manager.before = conflict
     answer = client.post(f"{TABLES}/{DAILY}/suspend")
@@ -140,13 +136,16 @@ def test_an_error_of_the_manager_is_passed_on_whole():
 
 
 def test_classes_without_a_status_have_that_of_their_kind():
-    assert status_of(FreshnessSyntaxError) == 400
-    assert status_of(InvalidFreshnessError) == 400
-    assert status_of(DroppedColumnError) == 422
-    assert status_of(RefreshFailedError) == 500
+    place = {"statement": "s", "line": 1, "column": 1, "excerpt": ""}
+    assert status_of(conditions.INVALID_FRESHNESS_IN_STATEMENT(value=0, **place)) == 400
+    assert status_of(conditions.INVALID_FRESHNESS(value=0)) == 400
+    assert (
+        status_of(conditions.DROPPED_COLUMN(table="t", oldCount=2, newCount=1, dropped="a")) == 422
+    )
+    assert status_of(conditions.REFRESH_FAILED(table="t", problem="p")) == 500
     assert all(400 <= status < 600 for status in STATUSES.values())
 
 
 def test_titles_are_sentences_without_their_end_and_without_references():
-    titles = [title_of(each.kind) for each in conditions()]
+    titles = [title_of(each.condition) for each in documented()]
     assert [t for t in titles if not t or t.endswith(".") or "seed" in t or "of Flink" in t] == []

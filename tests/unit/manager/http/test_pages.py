@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from dbt.adapters.spark_mt.execution.errors import TableNotFoundError
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.manager.http.pages import address_of
 from dbt.adapters.spark_mt.manager.views import Health, Role
 from tests.unit.manager.fake import FakeManager
@@ -198,7 +198,7 @@ def test_a_statement_on_a_table_is_shown_at_once(site):
 
 def test_a_table_whose_details_cannot_be_read_still_shows_what_is_known(site):
     def gone(_):
-        raise TableNotFoundError(table="gone from the catalog")
+        raise conditions.NOT_FOUND(table="gone from the catalog")
 
     site.manager.before = gone
     page = site.get(address_of(full_name("busiest_hours")))

@@ -4,14 +4,10 @@ import pytest
 
 from dbt.adapters.spark_mt.definition.releases import UNTESTED
 from dbt.adapters.spark_mt.spark.delta import releases
-from dbt.adapters.spark_mt.spark.delta.releases import (
-    PAIRS,
-    UnsupportedPairError,
-    UnsupportedSparkError,
-    check_named,
-    delta_package,
-)
+from dbt.adapters.spark_mt.spark.delta.releases import PAIRS, check_named, delta_package
+from dbt.adapters.spark_mt.spark.formats import delta as delta_format
 from dbt.adapters.spark_mt.spark.launch.session import session_confs
+from tests.support.errors import raises
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +24,7 @@ def test_each_spark_gets_a_delta_that_is_made_for_it():
 
 @pytest.mark.parametrize("spark", ["3.5.1", "4.0.1", "4.3.0", "5.0.0.dev0"])
 def test_a_spark_without_a_delta_is_refused(spark):
-    with pytest.raises(UnsupportedSparkError) as raised:
+    with raises(delta_format.UNSUPPORTED_SPARK) as raised:
         delta_package(spark)
     assert raised.value.parameters["spark"] == spark
     assert raised.value.parameters["newest"] == PAIRS[-1].spark
@@ -45,7 +41,7 @@ def test_a_spark_without_a_delta_is_refused(spark):
     ],
 )
 def test_a_delta_that_is_not_tested_with_a_spark_is_refused(monkeypatch, spark, jars, found):
-    with pytest.raises(UnsupportedPairError) as raised:
+    with raises(delta_format.UNSUPPORTED_DELTA) as raised:
         check_named(spark, ["", jars])
     assert (raised.value.parameters["found"], raised.value.parameters["spark"]) == (found, spark)
     assert raised.value.parameters["package"] == delta_package(spark)
@@ -68,7 +64,7 @@ def test_builds_of_tested_releases_are_not_refused(spark, jars):
 
 
 def test_a_session_is_refused_before_it_starts(tmp_path):
-    with pytest.raises(UnsupportedPairError):
+    with raises(delta_format.UNSUPPORTED_DELTA):
         session_confs({"spark.jars.packages": "io.delta:delta-spark_4.1_2.13:4.4.0"}, tmp_path)
 
 

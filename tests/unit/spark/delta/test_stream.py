@@ -6,10 +6,12 @@ from types import SimpleNamespace
 
 import pytest
 
+from dbt.adapters.spark_mt.definition import conditions
+from dbt.adapters.spark_mt.definition.errors import SourceNotFoundError
 from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, VersionedPosition
-from dbt.adapters.spark_mt.execution.errors import OffsetInsideCommitError, SourceNotFoundError
 from dbt.adapters.spark_mt.spark.delta.stream import version_read
 from dbt.adapters.spark_mt.spark.query.sources import position_in
+from tests.support.errors import raises
 from tests.support.refs import delta_at
 
 LOG = SimpleNamespace(
@@ -27,7 +29,7 @@ def test_a_batch_ends_after_the_commit_before_the_next_one():
 
 @pytest.mark.parametrize("inside", [offset(5, 3), offset(5, starting=True)])
 def test_an_end_inside_a_commit_is_no_version(inside):
-    with pytest.raises(OffsetInsideCommitError, match="s"):
+    with raises(conditions.OFFSET_INSIDE_COMMIT, match="s"):
         version_read("s", inside)
 
 

@@ -7,15 +7,13 @@ from types import SimpleNamespace
 
 import pytest
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.resolution.settings import InvalidSettingsError, Settings
+from dbt.adapters.spark_mt.resolution.settings import Settings
 from dbt.adapters.spark_mt.spark.delta.tables import DeltaTables
-from dbt.adapters.spark_mt.spark.formats.delta import (
-    SingleDriverStorageError,
-    check_log_store,
-    check_storage,
-)
+from dbt.adapters.spark_mt.spark.formats.delta import check_log_store, check_storage
 from dbt.adapters.spark_mt.spark.launch.session import session_confs
+from tests.support.errors import raises
 
 CONFIRMED = "spark.materialized-table.single-driver"
 DYNAMO = "io.delta.storage.S3DynamoDBLogStore"
@@ -66,7 +64,7 @@ def test_locations_that_are_safe(location, confs):
     ],
 )
 def test_locations_for_one_driver(location, confs, scheme, store):
-    with pytest.raises(SingleDriverStorageError) as raised:
+    with raises(conditions.SINGLE_DRIVER_STORAGE) as raised:
         check_log_store(location, confs.get)
     parameters = {"location": location, "scheme": scheme, "logStore": store}
     assert raised.value.parameters == parameters
@@ -75,7 +73,7 @@ def test_locations_for_one_driver(location, confs, scheme, store):
 
 
 def test_no_driver_is_started_on_storage_for_one_that_was_not_confirmed():
-    with pytest.raises(SingleDriverStorageError):
+    with raises(conditions.SINGLE_DRIVER_STORAGE):
         session_confs(ON_S3, Path("/home"))
     confirmed = {**ON_S3, CONFIRMED: "true"}
     assert session_confs(confirmed, Path("/home")).confs[CONFIRMED] == "true"
@@ -96,9 +94,9 @@ def spark(confs):
 def test_a_running_spark_is_checked_by_its_warehouse_or_a_location():
     check_storage(spark({}))
     check_storage(spark(ON_S3), "/elsewhere")
-    with pytest.raises(SingleDriverStorageError):
+    with raises(conditions.SINGLE_DRIVER_STORAGE):
         check_storage(spark(ON_S3))
-    with pytest.raises(SingleDriverStorageError):
+    with raises(conditions.SINGLE_DRIVER_STORAGE):
         check_storage(spark({}), "s3a://lake/table")
 
 
@@ -107,7 +105,7 @@ def test_a_write_is_refused_before_it_begins():
     tables = DeltaTables(None)
     with pytest.raises(MaterializedTableError) as raised:
         tables.commit(spark(ON_S3), "{}", 1, lambda: written.append(1))
-    assert (raised.value.condition, written) == (SingleDriverStorageError.condition, [])
+    assert (raised.value.condition, written) == (conditions.SINGLE_DRIVER_STORAGE.name, [])
     tables.commit(spark({**ON_S3, CONFIRMED: "true"}), "{}", 1, lambda: written.append(1))
     assert written == [1]
 
@@ -118,6 +116,6 @@ def test_the_confirmation_is_a_setting(text, value):
 
 
 def test_a_confirmation_is_true_or_false():
-    with pytest.raises(InvalidSettingsError) as raised:
+    with raises(conditions.INVALID_SETTINGS) as raised:
         Settings.from_confs({CONFIRMED: "yes"})
     assert "'yes' is neither true nor false" in str(raised.value)

@@ -9,14 +9,15 @@ import sys
 
 import pytest
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.spark.launch import class_archive
 from dbt.adapters.spark_mt.spark.launch.class_archive import (
     SUBMIT_OPTIONS,
-    ArchiveNotMadeError,
     archive_file,
     archived_classes,
     make_archive,
 )
+from tests.support.errors import raises
 
 
 def java_of(home):
@@ -139,7 +140,7 @@ def test_without_a_new_one_the_old_one_stays(archive, tmp_path, monkeypatch, scr
     log = tmp_path / "spark.log"
     log.write_text("first\nno space left\n", encoding="utf-8")
     monkeypatch.setattr(class_archive, "_ENDS_WITHIN_S", 1)
-    with pytest.raises(ArchiveNotMadeError) as error:
+    with raises(conditions.ARCHIVE_NOT_MADE) as error:
         make_archive(jvm(script), log)
     assert error.value.violations == ("first", "no space left")
     assert archive.read_bytes() == b"classes"

@@ -7,16 +7,16 @@ from types import SimpleNamespace
 
 import pytest
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.spark.launch.connect_server import (
     TOKEN_KEY,
-    ConnectTokenNeededError,
     Listening,
-    SparkRunsAlreadyError,
     serving_confs,
     start_serving,
 )
 from dbt.adapters.spark_mt.spark.launch.listeners import is_loopback
 from dbt.adapters.spark_mt.spark.launch.session import is_running_here
+from tests.support.errors import raises
 
 PLUGIN = "org.apache.spark.sql.connect.SparkConnectPlugin"
 
@@ -60,7 +60,7 @@ def test_no_token_is_in_the_confs():
 
 @pytest.mark.parametrize("address", ["0.0.0.0", "::", "192.168.1.5", "spark.example.org"])  # noqa: S104 - must be refused
 def test_nothing_listens_beyond_this_machine_without_a_token(tmp_path, address):
-    with pytest.raises(ConnectTokenNeededError) as refused:
+    with raises(conditions.CONNECT_TOKEN_NEEDED) as refused:
         start_serving({}, tmp_path, tmp_path / "log", Listening(address))
     assert refused.value.parameters["address"] == address
     assert list(tmp_path.iterdir()) == []
@@ -77,7 +77,7 @@ def test_a_running_workflow_is_left_unchanged(tmp_path, monkeypatch):
     running = SimpleNamespace(SparkContext=SimpleNamespace(_active_spark_context=object()))
     monkeypatch.setitem(sys.modules, "pyspark", running)
     assert is_running_here()
-    with pytest.raises(SparkRunsAlreadyError):
+    with raises(conditions.SPARK_RUNS_ALREADY):
         start_serving({}, tmp_path, tmp_path / "log")
 
 

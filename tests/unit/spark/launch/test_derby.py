@@ -5,12 +5,9 @@ import sys
 
 import pytest
 
+from dbt.adapters.spark_mt.definition.errors import MetastoreInUseError
 from dbt.adapters.spark_mt.spark.launch import derby
-from dbt.adapters.spark_mt.spark.launch.derby import (
-    MetastoreInUseError,
-    check_metastore_is_free,
-    lock_holder,
-)
+from dbt.adapters.spark_mt.spark.launch.derby import check_metastore_is_free, lock_holder
 
 fcntl = pytest.importorskip("fcntl")
 

@@ -8,14 +8,14 @@ import sys
 
 import pytest
 
-from dbt.adapters.spark_mt.spark.launch import jvm_launch as launching
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.spark.launch.jvm_launch import (
-    SparkStartError,
     arguments_text,
     launch,
     properties_text,
     submitted,
 )
+from tests.support.errors import raises
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the false Java is a shell script")
 
@@ -48,7 +48,7 @@ def launched(tmp_path, monkeypatch):
 
     def launched(confs):
         log = tmp_path / "spark.log"
-        with pytest.raises(SparkStartError):
+        with raises(conditions.SPARK_DID_NOT_START):
             launch(confs, log, {})
         assert [path for path in (tmp_path / "tmp").rglob("*") if path.is_file()] == []
         return log.read_text(encoding="utf-8").splitlines()
@@ -117,4 +117,4 @@ def test_properties_are_written_as_java_reads_them():
 def test_arguments_are_written_as_java_reads_them():
     assert arguments_text(['-Da="b c"', "-Dd=e\\f#"]) == '"-Da=\\"b c\\""\n"-Dd=e\\\\f#"\n'
     assert shlex.split(arguments_text(["-Da='b c'"])) == ["-Da='b c'"]
-    assert launching.SparkStartError.condition == "MATERIALIZED_TABLE_SPARK_DID_NOT_START"
+    assert conditions.SPARK_DID_NOT_START.name == "MATERIALIZED_TABLE_SPARK_DID_NOT_START"

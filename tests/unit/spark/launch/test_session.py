@@ -6,16 +6,16 @@ from types import SimpleNamespace
 
 import pytest
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.spark.launch import session
-from dbt.adapters.spark_mt.spark.launch.jvm_launch import JavaMissingError, SparkStartError
 from dbt.adapters.spark_mt.spark.launch.session import (
-    ConnectMissingError,
     Patience,
     apply_confs,
     classic_spark,
     connect_spark,
     short_statements,
 )
+from tests.support.errors import raises
 
 
 @pytest.fixture
@@ -39,10 +39,10 @@ def start(tmp_path, monkeypatch):
 
 
 def test_without_java(start, tmp_path):
-    with pytest.raises(JavaMissingError) as error:
+    with raises(conditions.JAVA_MISSING) as error:
         start(None)
     assert error.value.parameters["javaHome"] == "not set"
-    with pytest.raises(JavaMissingError) as error:
+    with raises(conditions.JAVA_MISSING) as error:
         start(tmp_path / "nowhere")
     assert error.value.parameters["javaHome"] == str(tmp_path / "nowhere")
 
@@ -53,7 +53,7 @@ def test_a_java_that_ends_at_once_shows_its_last_output(start, tmp_path):
     java.parent.mkdir(parents=True)
     java.write_text("#!/bin/sh\necho 'too little memory' >&2\nexit 1\n", encoding="utf-8")
     java.chmod(0o755)
-    with pytest.raises(SparkStartError) as error:
+    with raises(conditions.SPARK_DID_NOT_START) as error:
         start(tmp_path / "java")
     assert "too little memory" in error.value.violations
     assert "server_side_parameters" in str(error.value)
@@ -79,7 +79,7 @@ def test_patience_comes_back_after_a_while_without_failures():
 @pytest.mark.parametrize("module", ["no_such_module", "no_such_package.module"])
 def test_what_connect_needs_is_named(monkeypatch, module):
     monkeypatch.setattr(session, "_CONNECT_MODULES", {"json": "json", module: "nice-package"})
-    with pytest.raises(ConnectMissingError) as missing:
+    with raises(conditions.CONNECT_MISSING) as missing:
         connect_spark("sc://localhost", {})
     assert missing.value.parameters["packages"] == "nice-package"
 

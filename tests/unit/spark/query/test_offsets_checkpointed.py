@@ -2,10 +2,11 @@
 
 import pytest
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.positions import ChangeKind, OffsetPosition, UnknownPosition
-from dbt.adapters.spark_mt.execution.errors import SourceOnlyStreamsError, SourceWithoutTimeError
 from dbt.adapters.spark_mt.spark.query.offsets import FilesSource, RateSource
+from tests.support.errors import raises
 
 LANDED = TableName.of("spark_catalog", "s", "landed")
 FILES = FilesSource(None, LANDED, "json")
@@ -18,13 +19,13 @@ def test_the_newest_position_is_unknown():
 
 @pytest.mark.parametrize("source", [FILES, RATE])
 def test_nothing_starts_at_an_instant_of_them(source):
-    with pytest.raises(SourceWithoutTimeError) as caught:
+    with raises(conditions.SOURCE_WITHOUT_TIME) as caught:
         source.position_at(0)
     assert caught.value.parameters["source"] == str(LANDED)
 
 
 def test_a_source_of_generated_rows_is_only_streamed():
-    with pytest.raises(SourceOnlyStreamsError) as caught:
+    with raises(conditions.SOURCE_ONLY_STREAMS) as caught:
         RATE.batch(None, RATE.latest())
     assert caught.value.parameters == {"source": str(LANDED), "format": "rate"}
 

@@ -6,16 +6,14 @@ from types import SimpleNamespace
 
 import pytest
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import TableName
-from dbt.adapters.spark_mt.execution.errors import (
-    ChangeFailedError,
-    OutcomeUnknownError,
-    RefreshFailedError,
-)
+from dbt.adapters.spark_mt.definition.errors import RefreshFailedError
 from dbt.adapters.spark_mt.planning.steps import DropTable, Phase
 from dbt.adapters.spark_mt.spark.catalog.commit import WriteErrors
 from dbt.adapters.spark_mt.spark.catalog.table_details import NoTable
 from dbt.adapters.spark_mt.spark.tables.runner import SparkStepRunner
+from tests.support.errors import raises
 
 errors = pytest.importorskip("pyspark.errors")
 NAME = TableName("orders", "shop", "spark_catalog")
@@ -38,12 +36,12 @@ class FailingRunner(SparkStepRunner):
 
 @pytest.mark.parametrize(
     ("condition", "error"),
-    [("UNAVAILABLE", OutcomeUnknownError), ("DIVIDE_BY_ZERO", ChangeFailedError)],
+    [("UNAVAILABLE", conditions.OUTCOME_UNKNOWN), ("DIVIDE_BY_ZERO", conditions.CHANGE_FAILED)],
 )
 def test_an_unknown_outcome_is_never_reported_as_unchanged(condition, error):
     step = DropTable(NAME, "id")
     assert step.phase is not Phase.AFTER
-    with pytest.raises(error) as failed:
+    with raises(error) as failed:
         FailingRunner(raised(condition)).run(step)
     assert condition in failed.value.parameters["problem"]
     assert failed.value.parameters["table"] == str(NAME)

@@ -13,13 +13,13 @@ from dbt.adapters.spark_mt.definition.commit_metadata import (
     CommitMetadata,
     RefreshMetadata,
 )
+from dbt.adapters.spark_mt.definition.errors import SourceNotFoundError
 from dbt.adapters.spark_mt.definition.positions import (
     BEFORE_ALL,
     OffsetPosition,
     VersionedPosition,
 )
 from dbt.adapters.spark_mt.definition.table_format import CommitEffect
-from dbt.adapters.spark_mt.execution.errors import SourceNotFoundError
 from dbt.adapters.spark_mt.execution.table_format import InstalledTables
 from dbt.adapters.spark_mt.execution.table_history import Commit
 from dbt.adapters.spark_mt.spark.delta.tables import DeltaTables

@@ -9,9 +9,8 @@ import pytest
 
 from dbt.adapters.spark_mt.definition.columns import QueryContext, TableName
 from dbt.adapters.spark_mt.definition.commit_metadata import CommitKind, CommitMetadata
+from dbt.adapters.spark_mt.definition.errors import CommitConflictError, RefreshFailedError
 from dbt.adapters.spark_mt.definition.positions import VersionedPosition
-from dbt.adapters.spark_mt.execution.errors import RefreshFailedError
-from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.execution.table_format import (
     InstalledTables,
     RowsNotThereError,

@@ -26,6 +26,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.manager import views
 from dbt.adapters.spark_mt.manager.http import errors as http_errors
@@ -207,7 +208,7 @@ class BodyLimit:
             with anyio.fail_after(self._seconds):
                 body = await self._body(request, receive)
         except TimeoutError:
-            body = http_errors.RequestTimeoutError(seconds=round(self._seconds))
+            body = conditions.REQUEST_TIMEOUT(seconds=round(self._seconds))
         except MaterializedTableError as error:
             body = error
         if isinstance(body, MaterializedTableError):
@@ -229,7 +230,7 @@ class BodyLimit:
         limit = self._limits(request.url.path)
         length = request.headers.get("content-length", "0")
         if length.isdigit() and int(length) > limit:
-            raise http_errors.RequestTooLargeError(limit=limit)
+            raise conditions.REQUEST_TOO_LARGE(limit=limit)
         body, has_more = bytearray(), True
         try:
             while has_more:
@@ -241,14 +242,14 @@ class BodyLimit:
                 body += more
                 has_more = message.get("more_body", False)
                 if len(body) > limit:
-                    raise http_errors.RequestTooLargeError(limit=limit)
+                    raise conditions.REQUEST_TOO_LARGE(limit=limit)
                 if self._held > MOST_HELD:
-                    raise http_errors.ManagerBusyError(limit="as many large")
+                    raise conditions.MANAGER_BUSY(limit="as many large")
         finally:
             self._held -= len(body)
         if _strings(body) > MOST_STRINGS:
             many = f"The body has more than {MOST_STRINGS:,} keys and strings."
-            raise http_errors.InvalidRequestError(violations=[many])
+            raise conditions.INVALID_REQUEST(violations=[many])
         return bytes(body)
 
 
@@ -302,7 +303,7 @@ class RequestLog:
         except asyncio.CancelledError:  # by the server, which closes the connection afterwards
             if not answer.status:
                 problem = http_errors.problem_response(
-                    http_errors.ManagerStoppingError(), HTTPConnection(scope)
+                    conditions.MANAGER_STOPPING(), HTTPConnection(scope)
                 )
                 await problem(scope, receive, answer.send)
         except Exception:  # whatever it is, the client gets an answer and the log the stack
@@ -310,7 +311,7 @@ class RequestLog:
             if answer.status:
                 raise
             problem = http_errors.problem_response(
-                http_errors.InternalError(), HTTPConnection(scope)
+                conditions.INTERNAL_ERROR(), HTTPConnection(scope)
             )
             await problem(scope, receive, answer.send)
         finally:
@@ -392,8 +393,8 @@ class HttpServer:
         """Listen, and return when requests are answered.
 
         Raises:
-            AddressTakenError: The address is not free, or not of this machine.
-            ServerNotStartedError: It did not come up in time.
+            MaterializedTableError: The address is not free, or not of this machine.
+            MaterializedTableError: It did not come up in time.
         """
         self._socket = self._socket or bind(self._host, self._port)
         listen(self._socket, self._host, self._port)
@@ -415,7 +416,7 @@ class HttpServer:
         if not self._wait_until_up():
             problem = str(self._failure or f"no answer within {START_SECONDS:.0f} seconds")
             self.stop()
-            raise http_errors.ServerNotStartedError(
+            raise conditions.HTTP_SERVER_NOT_STARTED(
                 host=self._host, port=self._port, problem=problem
             ) from self._failure
         log.info("listening", url=self.url)

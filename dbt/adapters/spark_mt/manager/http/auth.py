@@ -21,6 +21,8 @@ from urllib.parse import urlencode
 from starlette.requests import HTTPConnection
 from starlette.responses import RedirectResponse
 
+from dbt.adapters.spark_mt.definition import conditions
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.manager.http import errors as http_errors
 from dbt.adapters.spark_mt.spark.launch.listeners import is_loopback
 
@@ -142,8 +144,8 @@ class Access:
         now: Seconds since the epoch.
 
     Raises:
-        TokenRequiredError: Others than this machine's processes would get in without a token.
-        WeakTokenError: The token is easily guessed, or no header can carry it.
+        MaterializedTableError: Others than this machine's processes would get in without a token.
+        MaterializedTableError: The token is easily guessed, or no header can carry it.
     """
 
     def __init__(self, rules: AccessRules, now: Callable[[], float] = time.time) -> None:
@@ -220,12 +222,12 @@ class Access:
         lock out others. The comparison takes the same time in any case.
 
         Raises:
-            CrossSiteRequestError: The form came from another site.
-            WrongTokenError: The token is not the right one.
-            TooManyTriesError: The same, after too many wrong ones from this address.
+            MaterializedTableError: The form came from another site.
+            MaterializedTableError: The token is not the right one.
+            MaterializedTableError: The same, after too many wrong ones from this address.
         """
         if not is_own_page(request):
-            raise http_errors.CrossSiteRequestError(reason="another site began the request")
+            raise conditions.CROSS_SITE_REQUEST(reason="another site began the request")
         if self._token is None or not _same(token.strip(), self._token):
             self._refuse_wrong(request.client.host if request.client else "")
         response.set_cookie(
@@ -247,11 +249,11 @@ class Access:
         while wrong and wrong[0] <= now - PATIENCE_SECONDS:
             wrong.popleft()
         if len(wrong) >= WRONG_TOKENS:
-            raise http_errors.TooManyTriesError(
+            raise conditions.TOO_MANY_TRIES(
                 seconds=max(1, math.ceil(wrong[0] + PATIENCE_SECONDS - now))
             )
         wrong.append(now)
-        raise http_errors.WrongTokenError
+        raise conditions.WRONG_TOKEN()
 
     def sign_out(self, request: Request, response: Response) -> None:
         """End the session: its cookie is deleted, and a copy of it is not valid."""
@@ -278,7 +280,7 @@ class Guard:
         problem = self._refusal(request)
         if problem is None:
             await self._app(scope, receive, send)
-        elif isinstance(problem, http_errors.UnauthenticatedError) and _is_person(request):
+        elif problem.kind is conditions.UNAUTHENTICATED and _is_person(request):
             path, query = request.url.path, request.url.query
             query = urlencode({"next": f"{path}?{query}" if query else path})
             await RedirectResponse(f"{SIGN_IN}?{query}", 303)(scope, receive, send)
@@ -289,26 +291,22 @@ class Guard:
         """Return why a request is refused; None if it is not."""
         path = request.url.path
         if not self._access.answers_to(request.headers.get("host", "")):
-            return http_errors.UnknownHostError()
+            return conditions.UNKNOWN_HOST()
         if path in HEALTH:
             return None
         if request.scope["method"] not in _SAFE:
             return self._refused_change(request, path)
         is_open = path == SIGN_IN or path.startswith(STATIC)
-        return (
-            None
-            if is_open or self._access.may_read(request)
-            else http_errors.UnauthenticatedError()
-        )
+        return None if is_open or self._access.may_read(request) else conditions.UNAUTHENTICATED()
 
     def _refused_change(self, request: HTTPConnection, path: str) -> MaterializedTableError | None:
         visitor = self._access.visitor(request)
         if visitor is not Visitor.TOKEN and not is_own_page(request):
-            return http_errors.CrossSiteRequestError(reason="another site began the request")
+            return conditions.CROSS_SITE_REQUEST(reason="another site began the request")
         if visitor is Visitor.NOBODY and path != SIGN_IN:
-            return http_errors.UnauthenticatedError()
+            return conditions.UNAUTHENTICATED()
         if visitor is Visitor.LOCAL and is_browser(request):
-            return http_errors.CrossSiteRequestError(
+            return conditions.CROSS_SITE_REQUEST(
                 reason="it has no token, so that no user can sign in"
             )
         return self._refused_rest(request, visitor) if path.startswith(REST) else None
@@ -319,14 +317,12 @@ class Guard:
         if visitor is Visitor.SESSION:
             csrf_token = request.headers.get(CSRF_HEADER, "")
             if not self._access.may_act(request, csrf_token):
-                return http_errors.CrossSiteRequestError(
+                return conditions.CROSS_SITE_REQUEST(
                     reason=f"the header {CSRF_HEADER} is missing or wrong"
                 )
         found = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         return (
-            None
-            if found == "application/json"
-            else http_errors.UnsupportedMediaTypeError(found=found)
+            None if found == "application/json" else conditions.UNSUPPORTED_MEDIA_TYPE(found=found)
         )
 
 
@@ -351,7 +347,7 @@ def is_own_page(request: HTTPConnection) -> bool:
 def _check(rules: AccessRules) -> None:
     reason = _open_to_others(rules)
     if rules.token is None and reason:
-        raise http_errors.TokenRequiredError(host=rules.host, reason=reason, length=SHORTEST_TOKEN)
+        raise conditions.TOKEN_REQUIRED(host=rules.host, reason=reason, length=SHORTEST_TOKEN)
     if rules.token is None:
         return
     problems = []
@@ -362,7 +358,7 @@ def _check(rules: AccessRules) -> None:
     if any(not "!" <= character <= "~" for character in rules.token):
         problems.append("it has blanks or letters outside of ASCII")
     if problems:
-        raise http_errors.WeakTokenError(reason=" and ".join(problems), length=SHORTEST_TOKEN)
+        raise conditions.WEAK_TOKEN(reason=" and ".join(problems), length=SHORTEST_TOKEN)
 
 
 def _open_to_others(rules: AccessRules) -> str:

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
-from dbt.adapters.spark_mt.manager.http.errors import AddressTakenError
+from dbt.adapters.spark_mt.definition import conditions
 
 if TYPE_CHECKING:
     import asyncio
+
+    from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 
 HEADER_SECONDS = 10.0
 """From the start of a connection, or from the first byte of a later request, to the end of its
@@ -36,7 +38,7 @@ def bind(host: str, port: int) -> socket.socket:
         port: The port; 0 takes a free one.
 
     Raises:
-        AddressTakenError: The address is not free, or not of this machine.
+        MaterializedTableError: The address is not free, or not of this machine.
     """
     try:
         if not 0 <= port <= _LAST_PORT:
@@ -60,7 +62,7 @@ def listen(found: socket.socket, host: str, port: int) -> None:
     """Begin to take connections.
 
     Raises:
-        AddressTakenError: Another process has begun to listen there meanwhile.
+        MaterializedTableError: Another process has begun to listen there meanwhile.
     """
     try:
         found.listen(_BACKLOG)
@@ -68,9 +70,9 @@ def listen(found: socket.socket, host: str, port: int) -> None:
         raise _taken(host, port, error) from error
 
 
-def _taken(host: str, port: int, error: Exception) -> AddressTakenError:
+def _taken(host: str, port: int, error: Exception) -> MaterializedTableError:
     problem = getattr(error, "strerror", None) or str(error)
-    return AddressTakenError(host=host, port=port, problem=problem)
+    return conditions.ADDRESS_TAKEN(host=host, port=port, problem=problem)
 
 
 class BoundedProtocol(H11Protocol):

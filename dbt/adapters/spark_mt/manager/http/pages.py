@@ -25,10 +25,10 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.manager.http import pages_format, pages_tables
-from dbt.adapters.spark_mt.manager.http.errors import TooManyTriesError
 from dbt.adapters.spark_mt.manager.views import ChangeView, RefreshRequest
 
 if TYPE_CHECKING:
@@ -331,8 +331,8 @@ class StatusPage:
     def _not_signed_in(
         self, request: Request, error: MaterializedTableError, leads_to: str
     ) -> Response:
-        text = f"{type(error).text} {type(error).remedy}".format_map(error.parameters)
-        status = 429 if isinstance(error, TooManyTriesError) else 403
+        text = f"{error.kind.text} {error.kind.remedy}".format_map(error.parameters)
+        status = 429 if error.kind is conditions.TOO_MANY_TRIES else 403
         found = self._sign_in_page(request, status=status, problem=text, leads_to=leads_to)
         if status == 429:
             found.headers["retry-after"] = error.parameters["seconds"]

@@ -26,7 +26,7 @@ from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annota
 from starlette.responses import Response  # noqa: TC002 - FastAPI reads the annotations
 from typing_extensions import Self
 
-from dbt.adapters.spark_mt.execution.errors import JobNotFoundError
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.manager import views
 from dbt.adapters.spark_mt.manager.http import errors as http_errors
 from dbt.adapters.spark_mt.manager.http import schemas
@@ -83,10 +83,10 @@ class LongCalls:
         """Run a call in a thread, and wait for it without blocking other requests.
 
         Raises:
-            ManagerBusyError: Too many run already; nothing was called.
+            MaterializedTableError: Too many run already; nothing was called.
         """
         if not self._free.acquire(blocking=False):
-            raise http_errors.ManagerBusyError(limit=MOST_CALLS)
+            raise conditions.MANAGER_BUSY(limit=MOST_CALLS)
         done: Future[T] = Future()
         work = partial(contextvars.copy_context().run, self._work, call, done)
         Thread(target=work, name="http-call", daemon=True).start()
@@ -306,7 +306,7 @@ def _add_manager(routes: APIRouter, service: ManagerService, calls: LongCalls) -
         """How far a refresh has come."""
         found = await calls.run(lambda: service.job(job_id))
         if found is None:
-            raise JobNotFoundError(job_id=job_id, catalog=service.about().catalog)
+            raise conditions.JOB_NOT_FOUND(job_id=job_id, catalog=service.about().catalog)
         return schemas.JobAnswer.of(found)
 
     @manager.get("/schemas/{schema}/materialized-tables", summary="Name tables")
@@ -385,7 +385,7 @@ def refresh_request(body: RefreshTableRequest) -> views.RefreshRequest:
     """Check what can be checked without the table.
 
     Raises:
-        ScheduleTimeMissingError: A periodic refresh without its time (FLIP-435).
+        MaterializedTableError: A periodic refresh without its time (FLIP-435).
     """
     request = views.RefreshRequest(
         body.materializedTable,
@@ -401,7 +401,7 @@ def gateway_request(name: str, body: GatewayRefreshRequest) -> views.RefreshRequ
     """Check what can be checked without the table; as in Flink, a schedule names no partition.
 
     Raises:
-        ScheduleTimeMissingError: A periodic refresh without its time.
+        MaterializedTableError: A periodic refresh without its time.
     """
     options = (*(body.dynamicOptions or {}).items(), *(body.executionConfig or {}).items())
     partition = {} if body.isPeriodic else body.staticPartitions or {}
@@ -417,5 +417,5 @@ def gateway_request(name: str, body: GatewayRefreshRequest) -> views.RefreshRequ
 def _time(body: RefreshTableRequest | GatewayRefreshRequest, table: str) -> str | None:
     time = (body.scheduleTime or "").strip() or None
     if body.isPeriodic and time is None:
-        raise http_errors.ScheduleTimeMissingError(table=table)
+        raise conditions.SCHEDULE_TIME_MISSING(table=table)
     return time

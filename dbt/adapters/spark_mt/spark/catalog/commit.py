@@ -11,11 +11,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import TableName, quote
 from dbt.adapters.spark_mt.definition.commit_metadata import encode_commit
 from dbt.adapters.spark_mt.definition.table_format import TableRef
-from dbt.adapters.spark_mt.execution import errors
-from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.execution.table_history import is_other_table
 from dbt.adapters.spark_mt.planning.constraints import violations_query
 from dbt.adapters.spark_mt.spark.catalog.table_details import NoTable
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from dbt.adapters.spark_mt.definition.commit_metadata import CommitMetadata
+    from dbt.adapters.spark_mt.definition.errors import RefreshFailedError
     from dbt.adapters.spark_mt.planning.steps import (
         ApplyChanges,
         Fill,
@@ -58,7 +58,7 @@ def fenced(
     with explaining_conflicts(name):
         version = format_.commit(session.spark, encode_commit(metadata), metadata.seq, write)
     if version is None:
-        raise CommitConflictError(table=name)
+        raise conditions.CONCURRENT_CHANGE(table=name)
     return version
 
 
@@ -70,7 +70,7 @@ def table_of(details: TableDetails, name: TableName) -> TableRef:
     """
     table = details.table(name)
     if table is None:
-        raise CommitConflictError(table=name)
+        raise conditions.CONCURRENT_CHANGE(table=name)
     return table
 
 
@@ -90,7 +90,7 @@ def raise_if_other_table(
     else:
         is_other = not isinstance(detail, NoTable) or not detail.kind
     if is_other:
-        raise CommitConflictError(table=name)
+        raise conditions.CONCURRENT_CHANGE(table=name)
 
 
 @contextmanager
@@ -104,7 +104,7 @@ def explaining_conflicts(name: TableName) -> Iterator[None]:
         yield
     except Exception as error:
         if is_spark_error(error) and failure_of(error).is_conflict:
-            raise CommitConflictError(table=name) from error
+            raise conditions.CONCURRENT_CHANGE(table=name) from error
         raise
 
 
@@ -119,7 +119,7 @@ def raise_if_violated(session: PrivateSession, name: TableName, query: str | Non
     rows = session.spark.sql(query).collect()
     if rows:
         found = [f"{row['violation']}: {row['row_values']}" for row in rows]
-        raise errors.ConstraintViolatedError(violations=found, table=name)
+        raise conditions.CONSTRAINT_VIOLATED(violations=found, table=name)
 
 
 def computed_rows(content: str, touched: Sequence[str], key: Sequence[str]) -> str:
@@ -175,21 +175,21 @@ class WriteErrors:
     def _explained(self, step: Writing, failure: SparkFailure) -> Exception:
         table = step.definition.name
         if self.has_conflict(step):
-            return CommitConflictError(table=table)
+            return conditions.CONCURRENT_CHANGE(table=table)
         if failure.is_lost_executor:
-            return errors.ExecutorLostError(table=table)
+            return conditions.EXECUTOR_LOST(table=table)
         if failure.is_schema_mismatch:
-            return errors.RefreshSchemaError(violations=[failure.message], table=table)
+            return conditions.RESULT_CHANGED(violations=[failure.message], table=table)
         return self._not_computed(step, failure)
 
-    def _not_computed(self, step: Writing, failure: SparkFailure) -> errors.RefreshFailedError:
+    def _not_computed(self, step: Writing, failure: SparkFailure) -> RefreshFailedError:
         """Return the error of rows that Spark did not compute; of changes, which files are gone."""
         table, problem = step.definition.name, f"[{failure.condition}] {failure.message}"
         since = getattr(step, "since", None)
         if not since or not failure.is_unreadable_version:
-            return errors.RefreshFailedError(table=table, problem=problem)
+            return conditions.REFRESH_FAILED(table=table, problem=problem)
         sources = self._named_in(failure, [name for name, _ in since])
-        return errors.SourceFilesGoneError(table=table, sources=sources, problem=problem)
+        return conditions.SOURCE_FILES_GONE(table=table, sources=sources, problem=problem)
 
     def _named_in(self, failure: SparkFailure, names: Sequence[str]) -> str:
         """Return the sources whose files a failure names; all of them where it names none."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.execution.errors import SourceNotFoundError
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_error, unlogged
 from dbt.adapters.spark_mt.spark.session.private_session import set_for_now
 
@@ -47,7 +47,9 @@ def table_options(private: SparkSession, name: TableName) -> dict[str, str]:
         except Exception as error:
             if not is_spark_error(error):
                 raise
-            raise SourceNotFoundError(source=name, problem=failure_of(error).message) from error
+            raise conditions.SOURCE_NOT_FOUND(
+                source=name, problem=failure_of(error).message
+            ) from error
     return {key[len(_OPTION) :]: value for key, value in rows if key.startswith(_OPTION)}
 
 

@@ -13,7 +13,6 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.definition import releases
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.spark.formats import delta as delta_format
 from dbt.adapters.spark_mt.spark.session.errors import is_spark_error
 from dbt.adapters.spark_mt.spark.session.private_session import is_connect
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from pyspark.sql import SparkSession
+
+    from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,46 +58,6 @@ _NAMED = re.compile(
 """Maven coordinates, or the file of a jar."""
 
 
-class UnsupportedSparkError(MaterializedTableError):
-    """No Delta Lake is tested with a Spark."""
-
-    condition = "MATERIALIZED_TABLE_UNSUPPORTED_SPARK"
-    text = "This is Spark {spark}, and dbt-spark-mt is tested with {supported}."
-    remedy = (
-        "Install one of these (pip install 'pyspark~={newest}.0'), or connect to one. To try this "
-        "one all the same, name a Delta Lake for it under `server_side_parameters` of the profile "
-        "(`spark.jars.packages: io.delta:delta-spark_...`) and set the environment variable "
-        "{variable}=true. Nothing was changed."
-    )
-
-
-class UnsupportedPairError(MaterializedTableError):
-    """A Delta Lake and a Spark that are not tested together."""
-
-    condition = "MATERIALIZED_TABLE_UNSUPPORTED_DELTA"
-    text = (
-        "{found} is used with Spark {spark}, and dbt-spark-mt is tested with Delta Lake "
-        "{supported} there."
-    )
-    remedy = (
-        "Name {package} instead where the jars of this Spark are configured. A Spark that dbt "
-        "starts takes it without any configuration: remove the other one from spark.jars.packages "
-        "and spark.jars. To try this pair all the same, set the environment variable "
-        "{variable}=true. Nothing was changed."
-    )
-
-
-class DeltaMissingError(MaterializedTableError):
-    """The session's Spark runs without Delta Lake."""
-
-    condition = "MATERIALIZED_TABLE_DELTA_MISSING"
-    text = "This Spark {version} runs without Delta Lake; its configuration lacks:"
-    remedy = (
-        "Add these lines where that Spark is started (its spark-defaults.conf or `--conf`, and the "
-        "package {package} under spark.jars.packages) and start it again."
-    )
-
-
 def pyspark_version() -> str:
     """Return the installed PySpark's version, without importing it."""
     return metadata.version("pyspark")
@@ -106,7 +67,7 @@ def delta_package(spark: str) -> str:
     """Return the Maven coordinates of the Delta that belongs to a Spark such as `4.2.0`.
 
     Raises:
-        UnsupportedSparkError: No pair of this version is tested.
+        MaterializedTableError: No pair of this version is tested.
     """
     pair = _pair_of(spark)
     if pair is None:
@@ -118,8 +79,8 @@ def with_delta(known: Mapping[str, str]) -> dict[str, str]:
     """Return the confs that a new session needs besides the user's, joined with their values.
 
     Raises:
-        UnsupportedSparkError: No Delta is tested with the installed PySpark.
-        UnsupportedPairError: The Delta that the user names is not tested with it.
+        MaterializedTableError: No Delta is tested with the installed PySpark.
+        MaterializedTableError: The Delta that the user names is not tested with it.
     """
     added = (
         {}
@@ -141,10 +102,10 @@ def check_session(spark: SparkSession) -> None:
     """Make sure that a session has Delta Lake, and a warehouse that it may write.
 
     Raises:
-        DeltaMissingError: It has not; every line that it lacks is named.
-        UnsupportedSparkError: No Delta is tested with this Spark.
-        UnsupportedPairError: The Delta that it has is not tested with this Spark.
-        SingleDriverStorageError: Only one driver may write there, and that is not confirmed.
+        MaterializedTableError: It has not; every line that it lacks is named.
+        MaterializedTableError: No Delta is tested with this Spark.
+        MaterializedTableError: The Delta that it has is not tested with this Spark.
+        MaterializedTableError: Only one driver may write there, and that is not confirmed.
     """
     lacking = [
         f"{key} {value}"
@@ -153,7 +114,7 @@ def check_session(spark: SparkSession) -> None:
     ]
     if lacking:
         package = delta_package(spark.version)
-        raise DeltaMissingError(version=spark.version, package=package, violations=lacking)
+        raise delta_format.DELTA_MISSING(version=spark.version, package=package, violations=lacking)
     check_loaded(spark)
     delta_format.check_storage(spark)
 
@@ -166,8 +127,8 @@ def check_named(spark: str, jars: Iterable[str]) -> None:
         jars: Values of `spark.jars.packages` and `spark.jars`.
 
     Raises:
-        UnsupportedSparkError: No pair of this Spark is tested.
-        UnsupportedPairError: It is not.
+        MaterializedTableError: No pair of this Spark is tested.
+        MaterializedTableError: It is not.
     """
     for found in (match for jar in jars for match in _NAMED.finditer(jar)):
         delta = found["delta"]
@@ -183,8 +144,8 @@ def check_loaded(spark: SparkSession) -> None:
     A Spark without one, and one that does not say which, are not refused.
 
     Raises:
-        UnsupportedSparkError: No pair of this Spark is tested.
-        UnsupportedPairError: It is not.
+        MaterializedTableError: No pair of this Spark is tested.
+        MaterializedTableError: It is not.
     """
     if (delta := _loaded(spark)) is not None:
         _check(spark.version, delta, f"Delta Lake {delta}")
@@ -197,7 +158,7 @@ def _check(spark: str, delta: str, what: str, *, is_made_for_it: bool = True) ->
     if pair is None:
         raise _unsupported(spark)
     if not is_made_for_it or releases.minor_of(delta) not in pair.deltas:
-        raise UnsupportedPairError(
+        raise delta_format.UNSUPPORTED_DELTA(
             found=what,
             spark=spark,
             supported=releases.listed(pair.deltas),
@@ -233,9 +194,9 @@ def _newest_spark(delta: str) -> str | None:
     return sparks[-1] if sparks else None
 
 
-def _unsupported(spark: str) -> UnsupportedSparkError:
+def _unsupported(spark: str) -> MaterializedTableError:
     versions = [pair.spark for pair in PAIRS]
-    return UnsupportedSparkError(
+    return delta_format.UNSUPPORTED_SPARK(
         spark=spark,
         supported=releases.listed(versions),
         newest=versions[-1],

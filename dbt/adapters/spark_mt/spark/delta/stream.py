@@ -6,8 +6,8 @@ import json
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, VersionedPosition
-from dbt.adapters.spark_mt.execution.errors import OffsetInsideCommitError
 from dbt.adapters.spark_mt.execution.ports import SourceSpan
 from dbt.adapters.spark_mt.execution.table_format import VersionRange
 from dbt.adapters.spark_mt.spark.catalog.source_options import NO_LIMITS
@@ -72,7 +72,7 @@ class DeltaSource:
         """Return what an entry in the offsets of a checkpoint means.
 
         Raises:
-            OffsetInsideCommitError: The batch read a part of a commit.
+            MaterializedTableError: The batch read a part of a commit.
             SourceNotFoundError: The version is no longer in the log.
         """
         version = version_read(self._name, json.loads(offset))
@@ -146,11 +146,11 @@ def version_read(source: TableName | str, offset: Mapping[str, Any]) -> int:
         offset: As in the offsets of a checkpoint.
 
     Raises:
-        OffsetInsideCommitError: It means a part of a commit, or of the table that a stream began
+        MaterializedTableError: It means a part of a commit, or of the table that a stream began
             with.
     """
     if offset["index"] != _AFTER_COMMIT or offset["isStartingVersion"]:
-        raise OffsetInsideCommitError(source=source, offset=json.dumps(offset))
+        raise conditions.OFFSET_INSIDE_COMMIT(source=source, offset=json.dumps(offset))
     return int(offset["reservoirVersion"]) - 1
 
 

@@ -90,7 +90,7 @@ class DeltaTables:
         Delta skips a write silently whose number is taken. The session then has no new version.
 
         Raises:
-            SingleDriverStorageError: Commits of several drivers would not be serialized.
+            MaterializedTableError: Commits of several drivers would not be serialized.
         """
         if not self._is_checked:
             delta_format.check_storage(session)

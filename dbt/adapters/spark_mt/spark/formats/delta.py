@@ -7,10 +7,11 @@ time, both succeed, and the file has the commit of the one that wrote last.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition import table_format
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition.errors import Condition, Group, MaterializedTableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -19,6 +20,58 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.definition.columns import TableName
 
+
+_condition = partial(Condition, MaterializedTableError, Group.SPARK)
+SINGLE_DRIVER_STORAGE = _condition(
+    "MATERIALIZED_TABLE_SINGLE_DRIVER_STORAGE",
+    "Commits of two drivers could replace each other where tables are, or will be.",
+    text=(
+        "Tables at {location} can be written by one Spark driver only: the log store of Delta "
+        "for {scheme}:// is {logStore}. Where two drivers write a table, commits are lost."
+    ),
+    remedy=(
+        "If only one driver ever writes there, as where dbt and the command line work in the "
+        "Spark of the only refresh manager, confirm it with the line "
+        "`spark.materialized-table.single-driver: true` under `server_side_parameters` or in "
+        "spark-defaults.conf. Otherwise name a log store for several drivers, in every driver "
+        "the same: `spark.delta.logStore.{scheme}.impl: io.delta.storage.S3DynamoDBLogStore`, "
+        "with its package. Nothing was changed."
+    ),
+)
+UNSUPPORTED_SPARK = _condition(
+    "MATERIALIZED_TABLE_UNSUPPORTED_SPARK",
+    "No Delta Lake is tested with a Spark.",
+    text="This is Spark {spark}, and dbt-spark-mt is tested with {supported}.",
+    remedy=(
+        "Install one of these (pip install 'pyspark~={newest}.0'), or connect to one. To try "
+        "this one all the same, name a Delta Lake for it under `server_side_parameters` of the "
+        "profile (`spark.jars.packages: io.delta:delta-spark_...`) and set the environment "
+        "variable {variable}=true. Nothing was changed."
+    ),
+)
+UNSUPPORTED_DELTA = _condition(
+    "MATERIALIZED_TABLE_UNSUPPORTED_DELTA",
+    "A Delta Lake and a Spark that are not tested together.",
+    text=(
+        "{found} is used with Spark {spark}, and dbt-spark-mt is tested with Delta Lake "
+        "{supported} there."
+    ),
+    remedy=(
+        "Name {package} instead where the jars of this Spark are configured. A Spark that dbt "
+        "starts takes it without any configuration: remove the other one from "
+        "spark.jars.packages and spark.jars. To try this pair all the same, set the environment "
+        "variable {variable}=true. Nothing was changed."
+    ),
+)
+DELTA_MISSING = _condition(
+    "MATERIALIZED_TABLE_DELTA_MISSING",
+    "The session's Spark runs without Delta Lake.",
+    text="This Spark {version} runs without Delta Lake; its configuration lacks:",
+    remedy=(
+        "Add these lines where that Spark is started (its spark-defaults.conf or `--conf`, and "
+        "the package {package} under spark.jars.packages) and start it again."
+    ),
+)
 
 FENCE_ID = "spark.databricks.delta.write.txnAppId"
 FENCE_NUMBER = "spark.databricks.delta.write.txnVersion"
@@ -189,24 +242,6 @@ _S3_SCHEMES = frozenset({"s3", "s3a", "s3n"})
 _SINGLE_DRIVER_STORE = "S3SingleDriverLogStore"
 
 
-class SingleDriverStorageError(MaterializedTableError):
-    """Commits of two drivers could replace each other where tables are, or will be."""
-
-    condition = "MATERIALIZED_TABLE_SINGLE_DRIVER_STORAGE"
-    text = (
-        "Tables at {location} can be written by one Spark driver only: the log store of Delta for "
-        "{scheme}:// is {logStore}. Where two drivers write a table, commits are lost."
-    )
-    remedy = (
-        "If only one driver ever writes there, as where dbt and the command line work in the Spark "
-        "of the only refresh manager, confirm it with the line `spark.materialized-table."
-        "single-driver: true` under `server_side_parameters` or in spark-defaults.conf. Otherwise "
-        "name a log store for several drivers, in every driver the same: `spark.delta.logStore."
-        "{scheme}.impl: io.delta.storage.S3DynamoDBLogStore`, with its package. Nothing was "
-        "changed."
-    )
-
-
 def as_of(name: TableName, version: int) -> str:
     """Return what a query reads for a table as of a version, as text after FROM."""
     return f"{name.sql} VERSION AS OF {version}"
@@ -230,7 +265,7 @@ def check_log_store(location: str, conf: Callable[[str], str | None]) -> None:
         conf: Returns the value of a conf, or None without one.
 
     Raises:
-        SingleDriverStorageError: Only one driver may write there, and that is not confirmed.
+        MaterializedTableError: Only one driver may write there, and that is not confirmed.
     """
     place = location if "://" in location else conf(_DEFAULT_STORAGE) or ""
     scheme = place.partition(":")[0].lower()
@@ -240,14 +275,14 @@ def check_log_store(location: str, conf: Callable[[str], str | None]) -> None:
     if store is None or store.rpartition(".")[2] != _SINGLE_DRIVER_STORE:
         return
     if (conf(table_format.SINGLE_DRIVER) or "").strip().lower() != "true":
-        raise SingleDriverStorageError(location=location, scheme=scheme, logStore=store)
+        raise SINGLE_DRIVER_STORAGE(location=location, scheme=scheme, logStore=store)
 
 
 def check_storage(spark: SparkSession, location: str | None = None) -> None:
     """Apply `check_log_store` to a location, or to the warehouse of a running Spark.
 
     Raises:
-        SingleDriverStorageError: As there.
+        MaterializedTableError: As there.
     """
 
     def conf(key: str) -> str | None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from subprocess import TimeoutExpired
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.spark.launch.jvm import end_of_log, java, launch_variable
 
 if TYPE_CHECKING:
@@ -33,18 +33,6 @@ _ERRORS_ONLY = ("-Xlog:cds=error", "-Xlog:cds+dynamic=error")
 _ENDS_WITHIN_S = 180.0
 _BY_OTHERS = 0o022
 """Bits of the mode with which others may write."""
-
-
-class ArchiveNotMadeError(MaterializedTableError):
-    """The JVM wrote no archive of its classes."""
-
-    condition = "MATERIALIZED_TABLE_ARCHIVE_NOT_MADE"
-    text = "Java wrote no archive of classes to {file}. The end of {log}:"
-    remedy = (
-        "Use a Java of OpenJDK, version 17 or newer, leave 500 MB free on the disk of the file, "
-        "and empty SPARK_CONF_DIR: the JVM archives nothing where a folder of its class path has "
-        "files. Spark starts without an archive, too, and an older one is kept."
-    )
 
 
 def archive_file() -> Path:
@@ -108,7 +96,7 @@ def make_archive(run: Callable[[], Popen[bytes]], log: Path) -> Path:
         log: The file with what the JVM prints.
 
     Raises:
-        ArchiveNotMadeError: The JVM ended without one, or did not end within three minutes.
+        MaterializedTableError: The JVM ended without one, or did not end within three minutes.
     """
     file = archive_file()
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -126,7 +114,7 @@ def make_archive(run: Callable[[], Popen[bytes]], log: Path) -> Path:
             process.wait()
             is_written = False
         if not is_written:
-            raise ArchiveNotMadeError(file=file, log=log, violations=end_of_log(log))
+            raise conditions.ARCHIVE_NOT_MADE(file=file, log=log, violations=end_of_log(log))
         made.replace(file)
     return file
 

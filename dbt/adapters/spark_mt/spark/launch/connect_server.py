@@ -6,7 +6,7 @@ import secrets
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.spark.formats.installed import FORMATS
 from dbt.adapters.spark_mt.spark.launch.listeners import CONNECT_ADDRESS, LOOPBACK, is_loopback
 from dbt.adapters.spark_mt.spark.launch.session import classic_spark, is_running_here
@@ -53,25 +53,6 @@ _FOR_LONG_RUNS = {
     # it: the key is an object of the relation, which only the session that resolved it has.
     "spark.sql.hive.filesourcePartitionFileCacheSize": "0",
 }
-
-
-class ConnectTokenNeededError(MaterializedTableError):
-    """Spark Connect would be open to every process that reaches its address."""
-
-    condition = "MATERIALIZED_TABLE_CONNECT_TOKEN_NEEDED"
-    text = (
-        "Spark Connect was asked to listen on {address}, where others than this machine's users "
-        "can reach it, and there is no token. Whoever reaches it can run any code."
-    )
-    remedy = "Give a token, or listen on {loopback}, for which one is made up. Nothing was started."
-
-
-class SparkRunsAlreadyError(MaterializedTableError):
-    """A driver that runs already cannot begin to serve Spark Connect."""
-
-    condition = "MATERIALIZED_TABLE_SPARK_RUNS_ALREADY"
-    text = "Spark runs in this process already, without Spark Connect."
-    remedy = "Serve from a process of its own, which starts Spark itself. Nothing was changed."
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,17 +121,17 @@ def start_serving(
         listening: Where and for whom; on a free port of loopback by default.
 
     Raises:
-        ConnectTokenNeededError: It would listen beyond this machine without a token.
-        SparkRunsAlreadyError: There is a Spark in this process.
+        MaterializedTableError: It would listen beyond this machine without a token.
+        MaterializedTableError: There is a Spark in this process.
         MetastoreInUseError: Another process holds the Derby metastore.
-        SparkStartError: The JVM ended at once.
+        MaterializedTableError: The JVM ended at once.
     """
     listening = listening or Listening()
     token = listening.token or requested.get(TOKEN_KEY, "")
     if not token and not is_loopback(listening.address):
-        raise ConnectTokenNeededError(address=listening.address, loopback=LOOPBACK)
+        raise conditions.CONNECT_TOKEN_NEEDED(address=listening.address, loopback=LOOPBACK)
     if is_running_here():
-        raise SparkRunsAlreadyError
+        raise conditions.SPARK_RUNS_ALREADY()
     token = token or secrets.token_urlsafe(_TOKEN_BYTES)
     confs = {**serving_confs(requested, listening), TOKEN_KEY: token}
     spark = classic_spark(confs, home, log)

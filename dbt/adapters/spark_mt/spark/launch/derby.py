@@ -13,26 +13,13 @@ import sys
 import time
 from pathlib import Path
 
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition import conditions
 
 LOCK_FILE = "dbex.lck"
 _ENDING_S = 20.0
 _POLL_EVERY_S = 0.1
 _INIT = "1"
 """The process that becomes the parent of a process whose own parent has ended."""
-
-
-class MetastoreInUseError(MaterializedTableError):
-    """Another process has the Derby metastore open."""
-
-    condition = "MATERIALIZED_TABLE_METASTORE_IN_USE"
-    text = "The metastore {metastore} is in use by {holder}; Derby serves one process at a time."
-    remedy = (
-        "Wait until it ends or stop it. A process that shall run all the time can let others work "
-        "in its Spark: `spark-mt serve` does, and `method: auto`, the default in a profile, finds "
-        "it. Or use a metastore that several processes can share, with "
-        "`spark.hadoop.hive.metastore.uris: thrift://...` under `server_side_parameters`."
-    )
 
 
 def check_metastore_is_free(metastore: Path) -> None:
@@ -50,7 +37,7 @@ def check_metastore_is_free(metastore: Path) -> None:
         time.sleep(_POLL_EVERY_S)
         holder = lock_holder(metastore / LOCK_FILE)
     if holder is not None:
-        raise MetastoreInUseError(metastore=metastore, holder=_describe(holder))
+        raise conditions.METASTORE_IN_USE(metastore=metastore, holder=_describe(holder))
 
 
 def lock_holder(path: Path) -> int | None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.releases import check_java
 from dbt.adapters.spark_mt.spark.delta.releases import pyspark_version
 from dbt.adapters.spark_mt.spark.formats.delta import PACKAGES_KEY
@@ -43,35 +43,11 @@ _OPEN_FILES = Path("/proc/self/fd")
 _is_launched = False
 
 
-class JavaMissingError(MaterializedTableError):
-    """There is no Java to run Spark with."""
-
-    condition = "MATERIALIZED_TABLE_JAVA_MISSING"
-    text = (
-        "Spark needs Java, and there is none: JAVA_HOME is {javaHome}, `java` is not on the path."
-    )
-    remedy = (
-        "Install Java 17 (Debian, Ubuntu: apt install openjdk-17-jre-headless; macOS: "
-        "brew install openjdk@17), or set JAVA_HOME to the one you have."
-    )
-
-
-class UnusableFolderError(MaterializedTableError):
-    """A folder that a process writes to cannot be made or written."""
-
-    condition = "MATERIALIZED_TABLE_UNUSABLE_FOLDER"
-    text = "The folder {folder} cannot be used: {problem}."
-    remedy = (
-        "Give the user of this process the right to write there, make room on the disk, or choose "
-        "another folder for the project, the warehouse or the log. Nothing was started."
-    )
-
-
 def usable_folder(folder: Path) -> None:
     """Make a folder if it is missing, and see whether it can be written.
 
     Raises:
-        UnusableFolderError: It cannot.
+        MaterializedTableError: It cannot.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -79,19 +55,7 @@ def usable_folder(folder: Path) -> None:
             pass
     except OSError as error:
         problem = error.strerror or str(error)
-        raise UnusableFolderError(folder=str(folder), problem=problem) from error
-
-
-class SparkStartError(MaterializedTableError):
-    """Spark's JVM ended before it was ready."""
-
-    condition = "MATERIALIZED_TABLE_SPARK_DID_NOT_START"
-    text = "Spark did not start. The end of {log}:"
-    remedy = (
-        "Correct what it names, often a conf under `server_side_parameters` of the profile or in "
-        "spark-defaults.conf, too little memory, or no access to the package repository; then run "
-        "dbt again."
-    )
+        raise conditions.UNUSABLE_FOLDER(folder=str(folder), problem=problem) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,16 +122,16 @@ def launch(confs: Mapping[str, str], log: Path, variables: Mapping[str, str]) ->
         variables: Of the JVM's environment, which else is that of this process.
 
     Raises:
-        JavaMissingError: Java is not installed.
-        UnsupportedJavaError: Spark does not run in the Java that is.
-        UnusableFolderError: The log cannot be written.
-        SparkStartError: The JVM ended at once.
+        MaterializedTableError: Java is not installed.
+        MaterializedTableError: Spark does not run in the Java that is.
+        MaterializedTableError: The log cannot be written.
+        MaterializedTableError: The JVM ended at once.
     """
     from pyspark.errors import PySparkRuntimeError
     from pyspark.java_gateway import launch_gateway
 
     if (file := jvm.java()) is None:
-        raise JavaMissingError(javaHome=os.environ.get("JAVA_HOME") or "not set")
+        raise conditions.JAVA_MISSING(javaHome=os.environ.get("JAVA_HOME") or "not set")
     check_java(jvm.java_version(file), file, pyspark_version())
     global _is_launched  # noqa: PLW0603 - a process has one JVM of Spark
     usable_folder(log.parent)
@@ -178,7 +142,7 @@ def launch(confs: Mapping[str, str], log: Path, variables: Mapping[str, str]) ->
             with _launch_variables(given):
                 gateway: object = launch_gateway(popen_kwargs=to_jvm)  # type: ignore[no-untyped-call]
         except PySparkRuntimeError as error:
-            raise SparkStartError(log=log, violations=jvm.end_of_log(log)) from error
+            raise conditions.SPARK_DID_NOT_START(log=log, violations=jvm.end_of_log(log)) from error
     _is_launched = True
     return gateway
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.spark.delta.releases import check_loaded, with_delta
 from dbt.adapters.spark_mt.spark.formats.delta import (
     WAREHOUSE,
@@ -79,9 +79,9 @@ def session_confs(requested: Mapping[str, str], home: Path) -> SessionConfs:
     Whatever is in `spark-defaults.conf` or PYSPARK_SUBMIT_ARGS counts as the user's, too.
 
     Raises:
-        UnsupportedSparkError: No table format is tested with the installed PySpark.
-        UnsupportedPairError: The one that the user names is not tested with it.
-        SingleDriverStorageError: The warehouse can be written by one driver only, and the user has
+        MaterializedTableError: No table format is tested with the installed PySpark.
+        MaterializedTableError: The one that the user names is not tested with it.
+        MaterializedTableError: The warehouse can be written by one driver only, and the user has
             not confirmed that it is.
     """
     known = _known(requested)
@@ -213,17 +213,6 @@ class Patience:
         return now - self._first < self._seconds
 
 
-class ConnectMissingError(MaterializedTableError):
-    """Python packages that Spark Connect needs are not there."""
-
-    condition = "MATERIALIZED_TABLE_CONNECT_MISSING"
-    text = "Spark Connect needs Python packages that are not installed: {packages}."
-    remedy = (
-        "pip install 'dbt-spark-mt[connect]' in dbt's environment. A Spark of dbt's own "
-        "(`method: session`) needs none of them."
-    )
-
-
 def classic_spark(
     requested: Mapping[str, str],
     home: Path,
@@ -239,12 +228,12 @@ def classic_spark(
         warn: Called once with what other machines reach without authentication, if anything.
 
     Raises:
-        JavaMissingError: Java is not installed.
-        UnsupportedJavaError: Spark does not run in the Java that is.
+        MaterializedTableError: Java is not installed.
+        MaterializedTableError: Spark does not run in the Java that is.
         MetastoreInUseError: Another process holds the Derby metastore.
-        UnsupportedSparkError: No table format is tested with this Spark.
-        UnsupportedPairError: The one that it has is not tested with it.
-        SparkStartError: The JVM ended at once.
+        MaterializedTableError: No table format is tested with this Spark.
+        MaterializedTableError: The one that it has is not tested with it.
+        MaterializedTableError: The JVM ended at once.
     """
     from pyspark.sql import SparkSession
 
@@ -277,13 +266,13 @@ def connect_spark(url: str, requested: Mapping[str, str], *, is_near: bool = Fal
             session. So it is given up after seconds, and not after the ten minutes of PySpark.
 
     Raises:
-        ConnectMissingError: Packages that Spark Connect needs are not installed.
-        UnsupportedSparkError: No table format is tested with the server's Spark.
-        UnsupportedPairError: The one that the server has is not tested with it.
+        MaterializedTableError: Packages that Spark Connect needs are not installed.
+        MaterializedTableError: No table format is tested with the server's Spark.
+        MaterializedTableError: The one that the server has is not tested with it.
     """
     missing = [package for module, package in _CONNECT_MODULES.items() if not _is_there(module)]
     if missing:
-        raise ConnectMissingError(packages=", ".join(missing))
+        raise conditions.CONNECT_MISSING(packages=", ".join(missing))
     from pyspark.sql import SparkSession
 
     quiet_python_loggers()

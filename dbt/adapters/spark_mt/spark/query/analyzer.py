@@ -15,7 +15,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import SourceColumns, TableName, parts_of, quote
+from dbt.adapters.spark_mt.definition.errors import QueryError
 from dbt.adapters.spark_mt.query import analyzer
 from dbt.adapters.spark_mt.query.function_use import functions_of
 from dbt.adapters.spark_mt.query.functions import RANDOM
@@ -226,12 +228,12 @@ class SparkQueryAnalyzer:
         Raises:
             QueryError: Spark refuses it.
             TemporaryObjectError: It uses temporary views, functions or session variables.
-            LookupTimeError: It joins as of another time than the processing time.
+            MaterializedTableError: It joins as of another time than the processing time.
         """
         context = self._context or context_of(self._spark)
         try:
             return self._analyzed(query, context, recorded)
-        except analyzer.QueryError:
+        except QueryError:
             if self._stand_ins.views:
                 raise
             with standing_in(self._spark, query, context) as (session, stand_ins):
@@ -266,7 +268,7 @@ class SparkQueryAnalyzer:
         self._refuse_substitutions(query)
         if variables := naming_variables(query):
             listed = ", ".join(f"the session variable {quote(name)}" for name in variables)
-            raise analyzer.TemporaryObjectError(objects=listed)
+            raise conditions.TEMPORARY_OBJECT(objects=listed)
         inspection = self._inspect(lookups.text, context)
         if not self._stand_ins.views:  # whose session has no temporary objects but these
             self._refuse_temporary(inspection)
@@ -353,7 +355,7 @@ class SparkQueryAnalyzer:
         if found is not None:
             return found
         self._schema(text, context)
-        raise analyzer.QueryError(
+        raise conditions.QUERY_ERROR(
             place="", engine_condition="NO_PLAN", message="Spark shows no plan of it."
         )
 
@@ -402,7 +404,7 @@ class SparkQueryAnalyzer:
             if key.startswith(_SUBSTITUTED_PREFIXES) or self._spark.conf.get(key, None) is not None
         ]
         if known:
-            raise analyzer.TemporaryObjectError(
+            raise conditions.TEMPORARY_OBJECT(
                 objects=", ".join(f"the substitution ${{{key}}}" for key in known)
             )
 
@@ -424,7 +426,7 @@ class SparkQueryAnalyzer:
             if function is not None and function.is_temporary and call[-1].lower() not in builtin:
                 named["FUNCTION", function.name.sql] = None
         listed = [f"{_KINDS.get(kind, kind.lower())} {name}" for kind, name in named]
-        raise analyzer.TemporaryObjectError(objects=", ".join(listed))
+        raise conditions.TEMPORARY_OBJECT(objects=", ".join(listed))
 
 
 _KINDS = {
@@ -434,7 +436,7 @@ _KINDS = {
 }
 
 
-def query_error(failure: SparkFailure, query: str, offset: int) -> analyzer.QueryError:
+def query_error(failure: SparkFailure, query: str, offset: int) -> QueryError:
     """Return the error of a query that Spark refused.
 
     Args:
@@ -444,7 +446,7 @@ def query_error(failure: SparkFailure, query: str, offset: int) -> analyzer.Quer
             the only line end.
     """
     line, column = _place(failure, query, offset)
-    return analyzer.QueryError(
+    return conditions.QUERY_ERROR(
         place=f" at line {line}, column {column}" if line else "",
         engine_condition=failure.condition,
         sql_state=failure.sql_state,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import SourceColumns, TableName, quote
-from dbt.adapters.spark_mt.query.analyzer import SourceColumnsError
 from dbt.adapters.spark_mt.query.text import shape_of
 from dbt.adapters.spark_mt.resolution import source_columns
 from dbt.adapters.spark_mt.resolution.columns import Names
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.definition.columns import Column, FieldName, QueryContext
     from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition
+    from dbt.adapters.spark_mt.definition.errors import QueryError
     from dbt.adapters.spark_mt.spark.query.query_relations import Inspection
     from dbt.adapters.spark_mt.spark.session.errors import SparkFailure
 
@@ -80,7 +81,7 @@ def bound_query(
             relation itself by default.
 
     Raises:
-        SourceColumnsError: Recorded columns are gone, or the text cannot be changed so.
+        QueryError: Recorded columns are gone, or the text cannot be changed so.
     """
     wanted, names = {each.source: each.columns for each in recorded}, Names.of(context)
     relations = _relations(query, context, recorded)
@@ -110,7 +111,7 @@ def accepted_text(spark: SparkSession, definition: ResolvedDefinition) -> BoundQ
     """Return a definition's query over its recorded columns, as Spark accepts it now.
 
     Raises:
-        SourceColumnsError: Spark does not accept it, or recorded columns are gone.
+        QueryError: Spark does not accept it, or recorded columns are gone.
     """
     query, context = definition.expanded_query, definition.context
     bound = bound_query(spark, query, context, definition.source_columns)
@@ -138,9 +139,9 @@ def _refusal(spark: SparkSession, text: str) -> SparkFailure | None:
 
 def refused_columns(
     problem: str, changes: tuple[str, ...], failure: SparkFailure | None = None
-) -> SourceColumnsError:
+) -> QueryError:
     """Return the error of a query that cannot be read by its recorded columns."""
-    return SourceColumnsError(
+    return conditions.SOURCE_COLUMNS_CHANGED(
         violations=changes,
         message=problem,
         engine_condition=failure.condition if failure else "",

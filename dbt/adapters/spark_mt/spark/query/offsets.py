@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.positions import (
     BEFORE_ALL,
     ChangeKind,
     OffsetPosition,
     UnknownPosition,
 )
-from dbt.adapters.spark_mt.execution import errors
 from dbt.adapters.spark_mt.execution.ports import StartPosition
 from dbt.adapters.spark_mt.spark.catalog import source_options
 from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_error, unlogged
@@ -325,10 +325,10 @@ class KafkaSource(_OffsetSource):
                 raise
             failure = failure_of(error)
             problem = failure.parameter("message") or failure.message
-            raise errors.SourceNotFoundError(source=self._name, problem=problem) from error
+            raise conditions.SOURCE_NOT_FOUND(source=self._name, problem=problem) from error
         if found is None:
             problem = "it gave no answer within a minute"
-            raise errors.SourceNotFoundError(source=self._name, problem=problem)
+            raise conditions.SOURCE_NOT_FOUND(source=self._name, problem=problem)
         return found
 
     def _probed(self, frame: DataFrame) -> _Ends | None:
@@ -396,9 +396,9 @@ class _CheckpointedSource(_OffsetSource):
         """Refuse: such a source has no times.
 
         Raises:
-            SourceWithoutTimeError: Always.
+            MaterializedTableError: Always.
         """
-        raise errors.SourceWithoutTimeError(source=self._name, format=self._format)
+        raise conditions.SOURCE_WITHOUT_TIME(source=self._name, format=self._format)
 
     def identity_in(self, offset: object) -> str | None:
         """Return nothing for offsets of such a source; None for those of another kind."""
@@ -464,6 +464,6 @@ class RateSource(_CheckpointedSource):
         """Refuse.
 
         Raises:
-            SourceOnlyStreamsError: Always.
+            MaterializedTableError: Always.
         """
-        raise errors.SourceOnlyStreamsError(source=self._name, format=self._format)
+        raise conditions.SOURCE_ONLY_STREAMS(source=self._name, format=self._format)

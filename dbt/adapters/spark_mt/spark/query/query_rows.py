@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import quote
 from dbt.adapters.spark_mt.definition.positions import OffsetPosition, VersionedPosition, unmoved
-from dbt.adapters.spark_mt.execution import errors
 from dbt.adapters.spark_mt.execution.table_format import VersionRange
 from dbt.adapters.spark_mt.resolution.columns import content_query
 from dbt.adapters.spark_mt.resolution.query_options import PROCESS_FUNCTION
@@ -119,7 +119,7 @@ def pin_query(private: SparkSession, query: str, context: QueryContext, pins: Pi
         pins: What to read in the place of each source.
 
     Raises:
-        SourceColumnsError: Recorded columns are gone, or cannot be selected in the query.
+        QueryError: Recorded columns are gone, or cannot be selected in the query.
         pyspark.errors.PySparkException: The context's schema is gone.
     """
     enter_context(private, context)
@@ -298,8 +298,8 @@ class QueryRows:
         """Return the rows over all source data as a query, and the state that it reads.
 
         Raises:
-            BusySourcesError: The query cannot be pinned, and its sources moved each time.
-            PositionsNotReadableError: The same, where only the given positions will do.
+            MaterializedTableError: The query cannot be pinned, and its sources moved each time.
+            MaterializedTableError: The same, where only the given positions will do.
         """
         _raise_if_processed(definition)
         resolved = definition.resolved
@@ -382,7 +382,7 @@ class QueryRows:
         pins = Pins(self._reads(run), views, label, recorded=resolved.source_columns)
         pinned = pin_query(session.spark, resolved.expanded_query, resolved.context, pins)
         if pinned.text is None:
-            raise errors.RefreshFailedError(table=definition.name, problem=pinned.reason)
+            raise conditions.REFRESH_FAILED(table=definition.name, problem=pinned.reason)
         raise_if_unfit(definition, pinned.columns)
         return content_query(resolved, pinned.text)
 
@@ -444,9 +444,9 @@ class QueryRows:
                 rows.createOrReplaceTempView(_RESULT)
                 return f"SELECT * FROM {_RESULT}", after
             if run.fixed:
-                raise errors.PositionsNotReadableError(sources=names, problem=reason)
+                raise conditions.POSITIONS_NOT_READABLE(sources=names, problem=reason)
             before = after
-        raise errors.BusySourcesError(sources=names, attempts=_ATTEMPTS, reason=reason)
+        raise conditions.SOURCES_TOO_BUSY(sources=names, attempts=_ATTEMPTS, reason=reason)
 
 
 def raise_if_unfit(definition: StoredDefinition, columns: tuple[Column, ...]) -> None:
@@ -456,14 +456,14 @@ def raise_if_unfit(definition: StoredDefinition, columns: tuple[Column, ...]) ->
         RefreshSchemaError: As `result_problems` says.
     """
     if problems := result_problems(definition.resolved, columns):
-        raise errors.RefreshSchemaError(violations=problems, table=definition.name)
+        raise conditions.RESULT_CHANGED(violations=problems, table=definition.name)
 
 
 def _raise_if_processed(definition: StoredDefinition) -> None:
     """Refuse a table whose rows a stream's state makes: those of its query are others."""
     if PROCESS_FUNCTION in dict(definition.resolved.declared.options):
         problem = "only the stream of its process function makes its rows, and only all of them"
-        raise errors.RefreshFailedError(table=definition.name, problem=problem)
+        raise conditions.REFRESH_FAILED(table=definition.name, problem=problem)
 
 
 def _whole_logs(session: PrivateSession, run: RefreshRun, label: str = "") -> dict[str, str]:

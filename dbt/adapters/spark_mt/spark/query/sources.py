@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.positions import (
     BEFORE_ALL,
     ChangeExtent,
@@ -17,7 +18,6 @@ from dbt.adapters.spark_mt.definition.positions import (
     VersionedPosition,
 )
 from dbt.adapters.spark_mt.definition.table_format import TableRef
-from dbt.adapters.spark_mt.execution import errors
 from dbt.adapters.spark_mt.execution.ports import StartPosition
 from dbt.adapters.spark_mt.execution.table_format import VersionRange
 from dbt.adapters.spark_mt.query.analyzer import Source, SourceKind
@@ -100,10 +100,10 @@ class LogReader:
         """Return the position of the first records with a time at or after an instant.
 
         Raises:
-            SourceWithoutTimeError: The format has no times.
+            MaterializedTableError: The format has no times.
         """
         if format_ != KAFKA:
-            raise errors.SourceWithoutTimeError(source=name, format=format_)
+            raise conditions.SOURCE_WITHOUT_TIME(source=name, format=format_)
         with self._kafka(name) as source:
             return source.position_at(instant_ms)
 
@@ -137,7 +137,7 @@ class SparkSourceReader:
 
         Raises:
             SourceNotFoundError: A source is gone.
-            BusySourcesError: No two listings agree.
+            MaterializedTableError: No two listings agree.
         """
         fixed: dict[str, Position] = {
             str(s.name): _fixed_position(s) for s in sources if s.kind is not SourceKind.VERSIONED
@@ -211,7 +211,7 @@ class SparkSourceReader:
         found = self._detail(source)
         if not isinstance(found, TableRef):
             problem = f"it is a {found.format} table, which keeps no versions"
-            raise errors.SourceNotFoundError(source=source, problem=problem)
+            raise conditions.SOURCE_NOT_FOUND(source=source, problem=problem)
         return found
 
     def changed_types(self, span: SourceSpan) -> tuple[str, ...]:
@@ -304,7 +304,7 @@ class SparkSourceReader:
             if versions == again:
                 return self._positions(versions) | ends
             versions = again
-        raise errors.BusySourcesError(
+        raise conditions.SOURCES_TOO_BUSY(
             sources=", ".join(sorted(map(str, versions))),
             attempts=_ATTEMPTS,
             reason="they were only listed, so nothing in the query can help",
@@ -316,7 +316,7 @@ class SparkSourceReader:
         found: dict[str, Position] = {}
         for name, key in keys.items():
             if key not in commits:
-                raise errors.SourceNotFoundError(source=name, problem=_NOT_HELD.format(key[1]))
+                raise conditions.SOURCE_NOT_FOUND(source=name, problem=_NOT_HELD.format(key[1]))
             found[str(name)] = VersionedPosition(key[1], commits[key].identity)
         return found
 
@@ -327,14 +327,14 @@ class SparkSourceReader:
         table = self.table(name)
         newest = self._history(table).newest(table)
         if newest < 0:
-            raise errors.SourceNotFoundError(source=name, problem="its log is empty")
+            raise conditions.SOURCE_NOT_FOUND(source=name, problem="its log is empty")
         return newest
 
     def _detail(self, name: TableName) -> TableRef | OtherTable:
         detail = self._details.of(name)
         if isinstance(detail, NoTable):
             problem = detail.problem or "there is no such table"
-            raise errors.SourceNotFoundError(source=name, problem=problem)
+            raise conditions.SOURCE_NOT_FOUND(source=name, problem=problem)
         return detail
 
 
@@ -348,7 +348,7 @@ def position_in(history: TableHistory, table: TableRef, version: int) -> Version
         return BEFORE_ALL
     commit = history.commit(table, version)
     if commit is None:
-        raise errors.SourceNotFoundError(source=table.name, problem=_NOT_HELD.format(version))
+        raise conditions.SOURCE_NOT_FOUND(source=table.name, problem=_NOT_HELD.format(version))
     return VersionedPosition(version, commit.identity)
 
 

@@ -6,9 +6,9 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.job import SILENCE_MS, Lease, renewed
-from dbt.adapters.spark_mt.execution.errors import SystemTableGoneError
 from dbt.adapters.spark_mt.spark.registry.registry import owner_columns, owner_of
 from dbt.adapters.spark_mt.spark.registry.system_table import LEASES, SCHEMA, Layout
 
@@ -118,7 +118,7 @@ class SparkLeaseLog:
     def _heartbeats(self, catalog: str) -> str:
         directory = self._versions.directory(_name(catalog))
         if not directory:
-            raise SystemTableGoneError(table=_name(catalog))
+            raise conditions.SYSTEM_TABLE_GONE(table=_name(catalog))
         return f"{directory}/{_HEARTBEATS}"
 
 

@@ -11,8 +11,8 @@ import re
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import Column, quote, quote_text
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_error, unlogged
 
 if TYPE_CHECKING:
@@ -96,22 +96,11 @@ def _field_name(name: str) -> str:
     return name if _PLAIN_NAME.fullmatch(name) else quote(name)
 
 
-class InvalidScheduleTimeError(MaterializedTableError):
-    """A scheduled time cannot be read by its pattern."""
-
-    condition = "MATERIALIZED_TABLE_INVALID_SCHEDULE_TIME"
-    text = "The scheduled time '{time}' cannot be read as '{pattern}': {problem}"
-    remedy = (
-        "Give the time in the table's stored time zone, in the format of scheduleTimeFormat, which "
-        "is a datetime pattern of Spark. Nothing was refreshed."
-    )
-
-
 def read_schedule_time(sessions: PrivateSessions, text: str, pattern: str, zone: str) -> datetime:
     """Return the instant that a text means, by a datetime pattern of Spark and in a time zone.
 
     Raises:
-        InvalidScheduleTimeError: The text does not fit the pattern, or Spark knows no such pattern.
+        MaterializedTableError: The text does not fit the pattern, or Spark knows no such pattern.
     """
     query = f"SELECT unix_millis(to_timestamp({quote_text(text)}, {quote_text(pattern)})) AS at"
     with sessions.open() as session:
@@ -124,5 +113,7 @@ def read_schedule_time(sessions: PrivateSessions, text: str, pattern: str, zone:
             if not is_spark_error(error):
                 raise
             problem = failure_of(error).message
-            raise InvalidScheduleTimeError(time=text, pattern=pattern, problem=problem) from error
+            raise conditions.INVALID_SCHEDULE_TIME(
+                time=text, pattern=pattern, problem=problem
+            ) from error
     return datetime.fromtimestamp(at_ms / 1000, tz=timezone.utc)

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.definition import LastRefresh, StreamMetadata
 from dbt.adapters.spark_mt.execution.commit_metadata import metadata_of
-from dbt.adapters.spark_mt.execution.errors import CheckpointLostError
-from dbt.adapters.spark_mt.execution.ports import BatchDone, CommitConflictError
+from dbt.adapters.spark_mt.execution.ports import BatchDone
 from dbt.adapters.spark_mt.planning.constraints import guarded
 from dbt.adapters.spark_mt.planning.steps import WriteBatch
 from dbt.adapters.spark_mt.spark.catalog.commit import WriteErrors, fenced, table_of
@@ -155,7 +155,7 @@ class BatchEnds:
         sources of other formats the first is the first in the query.
 
         Raises:
-            OffsetInsideCommitError: The batch read a part of a commit.
+            MaterializedTableError: The batch read a part of a commit.
             SourceNotFoundError: A version that it read is no longer in a source's log.
         """
         found: dict[str, Position] = {}
@@ -267,7 +267,7 @@ class BatchWriter:
         Raises:
             CommitConflictError: Another commit of ours came first, or the table or a source was
                 dropped and created again.
-            CheckpointLostError: A batch between this one and the table's last is missing.
+            MaterializedTableError: A batch between this one and the table's last is missing.
             ConstraintViolatedError: The rows break a declared rule.
             RefreshSchemaError: The rows no longer fit the table.
             RefreshFailedError: Spark could not compute or write them.
@@ -278,7 +278,9 @@ class BatchWriter:
                 frame.write.format("noop").mode("overwrite").save()
                 return None
             if number != last + 1:
-                raise CheckpointLostError(table=table.name, checkpoint=context.checkpoint.name)
+                raise conditions.CHECKPOINT_LOST(
+                    table=table.name, checkpoint=context.checkpoint.name
+                )
         return self._commit(frame, number, context, table)
 
     def _commit(
@@ -289,11 +291,13 @@ class BatchWriter:
         # The fence of a table that was dropped and created does not have these numbers.
         recreated = commit is None or (commit.metadata and commit.metadata.table_id not in known)
         if recreated or not context.ends.are_of(table.positions or {}):
-            raise CommitConflictError(table=table.name)
+            raise conditions.CONCURRENT_CHANGE(table=table.name)
         positions = self.positions(context, number)
         run = replace(context.run, positions=positions, started_at_ms=self._now_ms())
         if context.ends.change_types(table.positions or {}, run):
-            raise CommitConflictError(table=table.name)  # whose reader chooses a strategy again
+            raise conditions.CONCURRENT_CHANGE(
+                table=table.name
+            )  # whose reader chooses a strategy again
         metadata = context.checkpoint.metadata(number)
         step = WriteBatch(table.definition, table.seq + 1, run, metadata, table.foreign)
         merged_into = table.name if context.run.choice.key else None

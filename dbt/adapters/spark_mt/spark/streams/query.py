@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import quote
 from dbt.adapters.spark_mt.definition.positions import VersionedPosition
-from dbt.adapters.spark_mt.execution.errors import StreamNotStartedError
 from dbt.adapters.spark_mt.resolution.columns import content_query
 from dbt.adapters.spark_mt.resolution.options import RATE_LIMITS, session_confs
 from dbt.adapters.spark_mt.resolution.query_options import PROCESS_FUNCTION, process_call
@@ -101,7 +101,7 @@ class StreamQueries:
                 that are not named.
 
         Raises:
-            StreamNotStartedError: The query cannot be opened as a stream.
+            MaterializedTableError: The query cannot be opened as a stream.
         """
         choice = run.choice
         partitions = int(session.spark.conf.get(_PARTITIONS) or _MOST_PARTITIONS)
@@ -140,7 +140,7 @@ class StreamQueries:
         )
         if source is None:
             problem = f"{name}, a {found.format} table, is no source of streams"
-            raise StreamNotStartedError(table=definition.name, problem=problem)
+            raise conditions.STREAM_NOT_STARTED(table=definition.name, problem=problem)
         return source
 
 
@@ -159,7 +159,7 @@ def _over(
     )
     pinned = pin_query(session.spark, resolved.expanded_query, resolved.context, pins)
     if pinned.text is None:
-        raise StreamNotStartedError(table=definition.name, problem=pinned.reason)
+        raise conditions.STREAM_NOT_STARTED(table=definition.name, problem=pinned.reason)
     if PROCESS_FUNCTION not in dict(resolved.declared.options):
         raise_if_unfit(definition, pinned.columns)
     return pinned.text

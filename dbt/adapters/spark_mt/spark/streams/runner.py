@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 from zlib import crc32
 
-from dbt.adapters.spark_mt.execution.errors import StreamNotStartedError
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.planning.constraints import guarded
 from dbt.adapters.spark_mt.resolution.columns import null_column
 from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_error
@@ -212,7 +212,7 @@ class SparkStreamRunner:
         """Follow the sources from what the table's rows reflect.
 
         Raises:
-            StreamNotStartedError: Spark cannot run the query as a stream.
+            MaterializedTableError: Spark cannot run the query as a stream.
         """
         parts, definition = self._parts, task.table.definition
         resumes = task.resumes
@@ -236,7 +236,9 @@ class SparkStreamRunner:
                     raise
                 failure = failure_of(error)
                 problem = f"[{failure.condition}] {failure.message}"
-                raise StreamNotStartedError(table=definition.name, problem=problem) from error
+                raise conditions.STREAM_NOT_STARTED(
+                    table=definition.name, problem=problem
+                ) from error
         return stream
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import quote
 from dbt.adapters.spark_mt.definition.definition import CatalogEntry
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.execution.checks import ComparisonFailedError
 from dbt.adapters.spark_mt.execution.ports import RowDifference, RowDifferences, Side
 from dbt.adapters.spark_mt.execution.table_history import partly_refreshed
 from dbt.adapters.spark_mt.resolution.options import session_confs
@@ -86,13 +86,13 @@ class SparkTableObserver:
                 query = difference_query(actual, expected, definition.resolved.columns, limit)
                 return _read(session, query)
             except MaterializedTableError as error:
-                raise ComparisonFailedError(table=table.name, problem=error) from error
+                raise conditions.COMPARISON_FAILED(table=table.name, problem=error) from error
             except Exception as error:
                 if not is_spark_error(error) or failure_of(error).is_cancelled:
                     raise
                 failure = failure_of(error)
                 problem = f"[{failure.condition}] {failure.message}"
-                raise ComparisonFailedError(table=table.name, problem=problem) from error
+                raise conditions.COMPARISON_FAILED(table=table.name, problem=problem) from error
 
     def _expected(self, session: PrivateSession, table: StoredTable, run: RefreshRun) -> str:
         definition, baseline = table.definition, table.definition.baseline

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from functools import partial, singledispatchmethod
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import quote, quote_text
 from dbt.adapters.spark_mt.definition.commit_metadata import encode_commit
-from dbt.adapters.spark_mt.execution import errors
+from dbt.adapters.spark_mt.definition.errors import CommitConflictError, MaterializedTableError
 from dbt.adapters.spark_mt.execution.commit_metadata import metadata_of
 from dbt.adapters.spark_mt.execution.executor import retrying
-from dbt.adapters.spark_mt.execution.ports import CommitConflictError, StepResult
+from dbt.adapters.spark_mt.execution.ports import StepResult
 from dbt.adapters.spark_mt.execution.table_loader import readable_definition
 from dbt.adapters.spark_mt.planning import properties as table_properties
 from dbt.adapters.spark_mt.planning import steps
@@ -97,8 +98,8 @@ class SparkStepRunner:
             CommitConflictError: Another commit came before this step's commit.
             RefreshFailedError: Spark could not compute or write the rows.
             ConstraintViolatedError: The rows break a declared key or check.
-            OutcomeUnknownError: Spark was gone before it reported the result of the step.
-            ChangeFailedError: Spark could not write anything else.
+            MaterializedTableError: Spark was gone before it reported the result of the step.
+            MaterializedTableError: Spark could not write anything else.
         """
         try:
             return self._run(step)
@@ -280,7 +281,7 @@ class SparkStepRunner:
         name = step.definition.name
         detail = self._details.of(name)
         if isinstance(detail, NoTable):
-            raise errors.RefreshFailedError(table=name, problem=detail.problem or "it is gone")
+            raise conditions.REFRESH_FAILED(table=name, problem=detail.problem or "it is gone")
         found = self._details.description(name)
         known = found.properties.get(self._names(name).identity_property)
         identity = (not step.is_of_another_table and known) or self._details.identity(name)
@@ -354,11 +355,11 @@ def _explained(step: steps.Step, failure: SparkFailure) -> MaterializedTableErro
     name: TableName | None = getattr(step, "name", None)
     table = definition.name if definition else name
     if failure.is_missing_table:  # another session dropped it after the read
-        return CommitConflictError(table=table)
+        return conditions.CONCURRENT_CHANGE(table=table)
     problem = f"[{failure.condition}] {failure.message}"
     if failure.is_server_gone:
-        return errors.OutcomeUnknownError(table=table, problem=problem)
-    return errors.ChangeFailedError(table=table, problem=problem)
+        return conditions.OUTCOME_UNKNOWN(table=table, problem=problem)
+    return conditions.CHANGE_FAILED(table=table, problem=problem)
 
 
 def _sql(statement: str) -> _Write:

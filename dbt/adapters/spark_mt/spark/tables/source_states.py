@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.freshness import SourceActivity
 from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, OffsetPosition
 from dbt.adapters.spark_mt.definition.table_format import CommitEffect
 from dbt.adapters.spark_mt.execution import table_loader
-from dbt.adapters.spark_mt.execution.errors import SourceNotFoundError
 from dbt.adapters.spark_mt.execution.table_history import Unread
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ class SparkSourceStates:
             return _Search(table, version, self._history(table).stamp(table, version), version)
         first = self._history(table).oldest(table)
         if first is None:
-            raise SourceNotFoundError(source=source, problem="its log is empty")
+            raise conditions.SOURCE_NOT_FOUND(source=source, problem="its log is empty")
         stamp = self._history(table).stamp(table, first.version)
         search = _Search(table, first.version, stamp, first.previous)
         if position != BEFORE_ALL:
@@ -247,5 +247,5 @@ class SparkSourceStates:
     def _known_table(self, name: TableName) -> TableRef:
         found = self._table(name)
         if found is None:
-            raise SourceNotFoundError(source=name, problem="there is no such table")
+            raise conditions.SOURCE_NOT_FOUND(source=name, problem="there is no such table")
         return found

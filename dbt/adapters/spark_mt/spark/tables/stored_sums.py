@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition import commit_metadata
+from dbt.adapters.spark_mt.definition import commit_metadata, conditions
 from dbt.adapters.spark_mt.definition.columns import TableName, quote
+from dbt.adapters.spark_mt.definition.errors import CommitConflictError
 from dbt.adapters.spark_mt.definition.positions import most_commits
-from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.execution.table_format import RowsNotThereError, TableColumns
 from dbt.adapters.spark_mt.query.operator_sql import render_query
 from dbt.adapters.spark_mt.query.partial_sums import partial_sums, summable_types
@@ -197,7 +197,7 @@ class SumsTables:
             found = self._found(table.name)
             if found is not None and self._tables.history(found).is_newest(found, stored.version):
                 raise
-            raise CommitConflictError(table=step.definition.name) from error
+            raise conditions.CONCURRENT_CHANGE(table=step.definition.name) from error
 
     def move(self, session: PrivateSession, step: ApplyChanges) -> None:
         """Let the sums of a table, if it has any, reflect sources whose rows did not change."""
@@ -221,7 +221,7 @@ class SumsTables:
         with explaining_conflicts(step.definition.name):
             found = self._tables.default.commit(spark, metadata, seq, write)
         if found is None:
-            raise CommitConflictError(table=step.definition.name)
+            raise conditions.CONCURRENT_CHANGE(table=step.definition.name)
         return found
 
     def remove(

@@ -7,6 +7,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.codec import decode_definition
 from dbt.adapters.spark_mt.definition.columns import quote
 from dbt.adapters.spark_mt.definition.positions import (
@@ -15,8 +16,7 @@ from dbt.adapters.spark_mt.definition.positions import (
     most_commits,
 )
 from dbt.adapters.spark_mt.definition.table_format import TableRef
-from dbt.adapters.spark_mt.execution import errors
-from dbt.adapters.spark_mt.execution.ports import CommitConflictError, StepResult
+from dbt.adapters.spark_mt.execution.ports import StepResult
 from dbt.adapters.spark_mt.execution.table_format import RowsNotThereError, TableColumns
 from dbt.adapters.spark_mt.execution.table_history import read_history
 from dbt.adapters.spark_mt.planning import constraints
@@ -71,12 +71,12 @@ def next_seq(tables: SparkTables, taken: TableRef, definition: StoredDefinition)
         definition: The table's definition.
 
     Raises:
-        LocationTakenError: The files at the user's location are of something else.
+        MaterializedTableError: The files at the user's location are of something else.
     """
     history = read_history(islice(tables.history(taken).backwards(taken), _FAR))
     if location_of(definition) is not None and not _was(definition.name, history):
         location = tables.of(taken).directory(taken)
-        raise errors.LocationTakenError(table=definition.name, location=location)
+        raise conditions.LOCATION_TAKEN(table=definition.name, location=location)
     hidden = most_commits(history.version) if history.is_seq_hidden else 0
     return max(history.seq, hidden) + 1
 
@@ -130,7 +130,7 @@ class ContentWriter:
     def _fill_from_stream(self, step: Fill, metadata: CommitMetadata) -> tuple[int, Positions]:
         if self._filler is None:
             reason = step.run.choice.reason
-            raise errors.StreamsOverConnectError(table=step.definition.name, reason=reason)
+            raise conditions.STREAMS_OVER_CONNECT(table=step.definition.name, reason=reason)
         return self._filler.fill(step, metadata, self._write)
 
     def fill_partitions(self, step: FillPartitions, metadata: CommitMetadata) -> StepResult:
@@ -197,8 +197,8 @@ class ContentWriter:
             except (ChangeNotSupported, NotRenderedError, RowsNotThereError) as error:
                 # Rows that another refresh has replaced are not a change that cannot be applied.
                 if isinstance(error, RowsNotThereError) and self._errors.has_conflict(step):
-                    raise CommitConflictError(table=name) from error
-                raise errors.RefreshFailedError(table=name, problem=str(error)) from error
+                    raise conditions.CONCURRENT_CHANGE(table=name) from error
+                raise conditions.REFRESH_FAILED(table=name, problem=str(error)) from error
 
     def _check(self, session: PrivateSession, step: ApplyChanges, change: TableChange) -> None:
         """Make sure that the change is one of the rows that are there, and that keys stay unique.
@@ -210,13 +210,13 @@ class ContentWriter:
         """
         name = step.definition.name
         if not self._rows.are_there(step.run):
-            raise CommitConflictError(table=name)
+            raise conditions.CONCURRENT_CHANGE(table=name)
         table = self._details.table(name)
         if table is not None:
             history = self._tables.history(table)
             newest = history.newest(table)
             if history.first_row_change(table, step.version, newest) is not None:
-                raise CommitConflictError(table=name)
+                raise conditions.CONCURRENT_CHANGE(table=name)
         resolved = step.definition.resolved
         if change.added and not change.keeps_key(step.definition.declared.primary_key):
             args = (change.added, change.removed, resolved, name.sql)
@@ -356,7 +356,7 @@ class ContentWriter:
                 raise
             failure = failure_of(error)
             if failure.is_existing_table:
-                raise CommitConflictError(table=name) from error
+                raise conditions.CONCURRENT_CHANGE(table=name) from error
             if not failure.is_taken_directory:
                 raise
         taken = format_.ref(name, failure.parameter("tableLocation"))

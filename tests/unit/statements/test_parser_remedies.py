@@ -3,10 +3,10 @@
 import pytest
 
 from dbt.adapters.spark_mt.definition.columns import Check, ColumnSpec, PrimaryKey
+from dbt.adapters.spark_mt.definition.errors import StatementSyntaxError
 from dbt.adapters.spark_mt.definition.freshness import Freshness, TimeUnit
 from dbt.adapters.spark_mt.resolution.query_options import parse_watermarks
 from dbt.adapters.spark_mt.statements import nodes
-from dbt.adapters.spark_mt.statements.errors import StatementSyntaxError
 from dbt.adapters.spark_mt.statements.parser import parse_statement
 
 ALTER = "ALTER MATERIALIZED TABLE s.t "
