@@ -4,22 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dbt.adapters.spark_mt.changes.changes import (
-    CheckAdded,
-    CheckDropped,
-    ColumnCommentChanged,
-    ColumnListChanged,
-    ColumnNullabilityChanged,
-    ColumnsAppended,
-    ColumnsMismatched,
-    ColumnTypeWidened,
-    ConfChanged,
-    OptionReset,
-    OptionSet,
-    PrimaryKeyChanged,
-    QueryChanged,
-    SourceColumnsChanged,
-)
+from dbt.adapters.spark_mt.changes.changes import Changed
 
 _EVERYTHING = "Rows, history, table id, grants, change feed."
 _IDENTITY = "History, table id, grants, change feed; readers see the old rows until the commit."
@@ -32,14 +17,14 @@ class ChangeDoc:
     """A kind of change.
 
     Args:
-        changes: The classes of such changes, or the fields of clauses.
+        changes: The kinds of such changes, or the fields of clauses.
         what: What the user changes.
         in_place: What happens.
         kept: What stays.
         lost: What does not.
     """
 
-    changes: tuple[type | str, ...]
+    changes: tuple[Changed | str, ...]
     what: str
     in_place: str
     kept: str
@@ -48,7 +33,7 @@ class ChangeDoc:
 
 CHANGES: tuple[ChangeDoc, ...] = (
     ChangeDoc(
-        (QueryChanged, ConfChanged),
+        (Changed.QUERY, Changed.QUERY_TEXT, Changed.CONF),
         "The query, or a SQL conf that changes what it means",
         "START_MODE FROM_BEGINNING, the default: all rows are computed and replaced in one commit. "
         "Another start mode: the rows stay, and the new query is applied to what comes later. "
@@ -57,7 +42,7 @@ CHANGES: tuple[ChangeDoc, ...] = (
         f"FROM_BEGINNING: {_OLD_ROWS[0].lower()}{_OLD_ROWS[1:]} Another start mode: {_NOTHING}",
     ),
     ChangeDoc(
-        (ColumnsAppended,),
+        (Changed.COLUMNS_APPENDED,),
         "New columns at the end",
         "Appended by the commit that stores the new query. `ALTER … AS` appends them to the "
         "table's column list as well; the list of a `CREATE OR ALTER` has to name them.",
@@ -65,7 +50,7 @@ CHANGES: tuple[ChangeDoc, ...] = (
         "As for the query.",
     ),
     ChangeDoc(
-        (SourceColumnsChanged,),
+        (Changed.SOURCE_COLUMNS,),
         "The columns of a source that the query reads by `*`",
         "The next `CREATE OR ALTER` with the same query appends new columns, wherever the source "
         "has them, as a changed query. Moved columns change nothing.",
@@ -73,14 +58,17 @@ CHANGES: tuple[ChangeDoc, ...] = (
         "As for the query.",
     ),
     ChangeDoc(
-        (ColumnsMismatched,),
+        (
+            Changed.COLUMNS_DROPPED,
+            Changed.COLUMNS_MISMATCHED,
+        ),
         "Columns dropped, renamed, moved or retyped",
         "Refused; every mismatch is named. Needs `--full-refresh`.",
         _EVERYTHING,
         f"With `--full-refresh`: {_OLD_ROWS[0].lower()}{_OLD_ROWS[1:]}",
     ),
     ChangeDoc(
-        (ColumnTypeWidened,),
+        (Changed.TYPE_WIDENED,),
         "Wider types, such as INT to BIGINT",
         "With the option `schema.type-widening`: all rows are computed and replaced in one commit. "
         "Without it: refused. On a table that is suspended: refused until it is resumed.",
@@ -88,7 +76,10 @@ CHANGES: tuple[ChangeDoc, ...] = (
         _OLD_ROWS,
     ),
     ChangeDoc(
-        (ColumnListChanged,),
+        (
+            Changed.COLUMN_LIST,
+            Changed.COLUMN_LIST_TEXT,
+        ),
         "The column list",
         "Where each column still comes from the same column of the query: one small commit. "
         "Otherwise as a changed query.",
@@ -96,7 +87,7 @@ CHANGES: tuple[ChangeDoc, ...] = (
         "As for the query.",
     ),
     ChangeDoc(
-        (PrimaryKeyChanged, CheckAdded, CheckDropped),
+        (Changed.PRIMARY_KEY, Changed.CHECK_ADDED, Changed.CHECK_DROPPED),
         "Primary key, CHECK",
         "A new one is checked on the rows that are there, which are read once; rows that break it "
         "are named, and the statement changes nothing. Then one small commit.",
@@ -104,7 +95,10 @@ CHANGES: tuple[ChangeDoc, ...] = (
         _NOTHING,
     ),
     ChangeDoc(
-        (ColumnNullabilityChanged,),
+        (
+            Changed.NULL_ALLOWED,
+            Changed.NULL_FORBIDDEN,
+        ),
         "NOT NULL",
         "As a new CHECK; a second small commit adds a constraint to the Delta table, or drops it, "
         "so that other writers cannot write NULL either. Delta reads the rows once more for it.",
@@ -136,14 +130,14 @@ CHANGES: tuple[ChangeDoc, ...] = (
         _NOTHING,
     ),
     ChangeDoc(
-        ("comment", ColumnCommentChanged),
+        ("comment", Changed.COLUMN_COMMENT),
         "Comments",
         "One small commit, and the catalog follows.",
         _EVERYTHING,
         _NOTHING,
     ),
     ChangeDoc(
-        (OptionSet, OptionReset),
+        (Changed.OPTION,),
         "Options",
         "One small commit; `delta.…` becomes a property of the Delta table, a trigger interval or "
         "date formatter holds from the next run on.",

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.spark_mt.changes.changes import ColumnsAppended, QueryChanged
+from dbt.adapters.spark_mt.changes.changes import Change, Changed
 from dbt.adapters.spark_mt.changes.compatibility import check, raise_if_incompatible
 from dbt.adapters.spark_mt.changes.differ import diff
 from dbt.adapters.spark_mt.definition import conditions
@@ -18,6 +18,7 @@ from dbt.adapters.spark_mt.definition.modes import (
     StateRetentionType,
 )
 from dbt.adapters.spark_mt.resolution.settings import parse_start_mode
+from dbt.adapters.spark_mt.statements.clauses import Effect
 from tests.support.errors import raises
 from tests.unit.builders import TABLE, changed, columns, resolve, stored
 
@@ -51,8 +52,8 @@ def test_journey_2_1_a_column_may_be_appended():
     after = resolve(declared(), FOUR)
     changes = diff(before, after)
     assert changes == (
-        QueryChanged(text_only=False),
-        ColumnsAppended(columns("description STRING")),
+        Change(Changed.QUERY, Effect.CONTENT),
+        Change(Changed.COLUMNS_APPENDED, Effect.CONTENT, new=columns("description STRING")),
     )
     assert check(TABLE, stored(before), after, changes) == ()
 

@@ -4,22 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dbt.adapters.spark_mt.changes.changes import (
-    CheckAdded,
-    CheckDropped,
-    ClauseChanged,
-    ColumnCommentChanged,
-    ColumnListChanged,
-    ColumnNullabilityChanged,
-    ColumnsAppended,
-    ColumnsMismatched,
-    ColumnTypeWidened,
-    ConfChanged,
-    OptionReset,
-    OptionSet,
-    PrimaryKeyChanged,
-    QueryChanged,
-)
+from dbt.adapters.spark_mt.changes.changes import Change, Changed
 from dbt.adapters.spark_mt.changes.differ import diff
 from dbt.adapters.spark_mt.definition.columns import Check, Column, ColumnSpec, PrimaryKey
 from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
@@ -60,8 +45,8 @@ def test_the_same_definition_has_no_changes():
 
 def test_another_query_fills_the_table_again():
     (change,) = between(declared(), declared(QUERY.replace("1000", "500")))
-    assert change == QueryChanged(text_only=False)
-    assert (change.effect, change.of_query) == (Effect.CONTENT, True)
+    assert change == Change(Changed.QUERY, Effect.CONTENT)
+    assert (change.effect, change.kind.of_query) == (Effect.CONTENT, True)
 
 
 @pytest.mark.parametrize(
@@ -69,14 +54,14 @@ def test_another_query_fills_the_table_again():
 )
 def test_another_text_of_the_same_query_is_metadata(query):
     (change,) = between(declared(), declared(query), expanded="SELECT full")
-    assert change == QueryChanged(text_only=True)
+    assert change == Change(Changed.QUERY_TEXT, Effect.TEXT)
     assert change.effect is Effect.TEXT
 
 
 def test_the_same_text_over_other_tables_is_another_query():
     before = resolve(declared(), expanded="SELECT * FROM a.orders")
     after = resolve(declared(), expanded="SELECT * FROM b.orders")
-    assert diff(before, after) == (QueryChanged(text_only=False),)
+    assert diff(before, after) == (Change(Changed.QUERY, Effect.CONTENT),)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +69,7 @@ def test_the_same_text_over_other_tables_is_another_query():
     [
         (QUERY, "SELECT full", ()),
         ("SELECT 1 FROM c.s.t", "SELECT 1 FROM c.s.t", ()),
-        ("FROM ((", "FROM ((", (QueryChanged(text_only=False),)),
+        ("FROM ((", "FROM ((", (Change(Changed.QUERY, Effect.CONTENT),)),
     ],
 )
 def test_the_session_s_schema_counts_where_names_could_not_be_made_full(query, expanded, changes):
@@ -98,11 +83,11 @@ def test_confs_count_like_the_query():
     after = resolve(declared(), context=context(ansi="false", timestampType="TIMESTAMP_NTZ"))
     found = diff(before, after)
     assert found == (
-        ConfChanged("spark.sql.ansi.enabled", "true", "false"),
-        ConfChanged("spark.sql.caseSensitive", "false", None),
-        ConfChanged("spark.sql.timestampType", None, "TIMESTAMP_NTZ"),
+        Change(Changed.CONF, Effect.CONTENT, "spark.sql.ansi.enabled", "true", "false"),
+        Change(Changed.CONF, Effect.CONTENT, "spark.sql.caseSensitive", "false", None),
+        Change(Changed.CONF, Effect.CONTENT, "spark.sql.timestampType", None, "TIMESTAMP_NTZ"),
     )
-    assert {(c.effect, c.of_query) for c in found} == {(Effect.CONTENT, True)}
+    assert {(c.effect, c.kind.of_query) for c in found} == {(Effect.CONTENT, True)}
 
 
 # columns
@@ -111,7 +96,11 @@ def test_confs_count_like_the_query():
 def test_columns_are_appended_after_the_old_ones():
     after = f"{QUERY_COLUMNS}; description STRING; note STRING"
     found = between(declared(), declared(), after)
-    assert found == (ColumnsAppended(columns("description STRING; note STRING")),)
+    assert found == (
+        Change(
+            Changed.COLUMNS_APPENDED, Effect.CONTENT, new=columns("description STRING; note STRING")
+        ),
+    )
 
 
 @pytest.mark.parametrize(
@@ -128,16 +117,15 @@ def test_columns_are_appended_after_the_old_ones():
 )
 def test_every_mismatch_is_found_by_position(ddl, positions, drops):
     (change,) = between(declared(), declared(), ddl)
-    assert isinstance(change, ColumnsMismatched)
     assert [m.position for m in change.mismatches] == positions
-    assert (change.drops, change.effect) == (drops, Effect.IMPOSSIBLE)
+    assert (change.kind is Changed.COLUMNS_DROPPED, change.effect) == (drops, Effect.IMPOSSIBLE)
 
 
 def test_names_are_compared_without_case_unless_the_session_says_otherwise():
     other = QUERY_COLUMNS.replace("price", "PRICE")
     assert between(declared(), declared(), other) == ()
     (change,) = between(declared(), declared(), other, context=context(caseSensitive="true"))
-    assert isinstance(change, ColumnsMismatched)
+    assert change.mismatches
 
 
 WIDENING = (("schema.type-widening", "true"),)
@@ -147,9 +135,9 @@ def test_the_option_lets_types_be_widened():
     wider = "user_id BIGINT; product_id INT; price DECIMAL(12,2); note STRING"
     found = between(declared(options=WIDENING), declared(options=WIDENING), wider)
     assert found == (
-        ColumnTypeWidened("user_id", "INT", "BIGINT"),
-        ColumnTypeWidened("price", "DECIMAL(10,2)", "DECIMAL(12,2)"),
-        ColumnsAppended(columns("note STRING")),
+        Change(Changed.TYPE_WIDENED, Effect.CONTENT, "user_id", "INT", "BIGINT"),
+        Change(Changed.TYPE_WIDENED, Effect.CONTENT, "price", "DECIMAL(10,2)", "DECIMAL(12,2)"),
+        Change(Changed.COLUMNS_APPENDED, Effect.CONTENT, new=columns("note STRING")),
     )
 
 
@@ -169,14 +157,14 @@ def lists(before, after, ddl="a INT; b INT"):
 
 def test_a_list_that_says_what_the_query_says_is_metadata():
     found = lists(declared("SELECT 1"), typed(("a", "INT"), ("b", "INT")))
-    assert found == (ColumnListChanged(same_content=True),)
+    assert found == (Change(Changed.COLUMN_LIST_TEXT, Effect.TEXT),)
     assert found[0].effect is Effect.TEXT
 
 
 def test_a_list_that_names_an_appended_column_is_no_change_of_its_own():
     before, after = typed(("a",), ("b",)), typed(("a",), ("b",), ("c",))
     found = diff(resolve(before, "a INT; b INT"), resolve(after, "a INT; b INT; c INT"))
-    assert found == (ColumnsAppended(columns("c INT")),)
+    assert found == (Change(Changed.COLUMNS_APPENDED, Effect.CONTENT, new=columns("c INT")),)
 
 
 def test_the_spelling_of_a_listed_type_does_not_count():
@@ -185,31 +173,31 @@ def test_the_spelling_of_a_listed_type_does_not_count():
 
 def test_a_list_that_exchanges_columns_fills_the_table_again():
     exchanged = lists(typed(("b",), ("a",)), typed(("b", "INT"), ("a", "INT")))
-    assert exchanged == (ColumnListChanged(same_content=False),)
+    assert exchanged == (Change(Changed.COLUMN_LIST, Effect.CONTENT),)
     assert exchanged[0].effect is Effect.CONTENT
 
 
 def test_a_star_with_reordered_columns_below_bare_names_fills_the_table_again():
     names = typed(("x",), ("y",))
     found = diff(resolve(names, "a INT; b INT"), resolve(names, "b INT; a INT"))
-    assert found == (ColumnListChanged(same_content=False),)
+    assert found == (Change(Changed.COLUMN_LIST, Effect.CONTENT),)
 
 
 def test_a_listed_type_may_be_widened():
     before, after = typed(("a", "INT"), ("b", "INT")), typed(("a", "BIGINT"), ("b", "INT"))
     (mismatch,) = lists(before, after)[:1]
-    assert isinstance(mismatch, ColumnsMismatched)
+    assert mismatch.kind is Changed.COLUMNS_MISMATCHED
     found = lists(before, replace(after, options=WIDENING))
-    assert ColumnTypeWidened("a", "INT", "BIGINT") in found
+    assert Change(Changed.TYPE_WIDENED, Effect.CONTENT, "a", "INT", "BIGINT") in found
 
 
 def test_not_null_and_comments_are_changes_of_their_own():
     before = typed(("a", "INT", False, "old"), ("b", "INT", True, None))
     after = typed(("a", "INT", True, "new"), ("b", "INT", False, None))
     assert lists(before, after) == (
-        ColumnNullabilityChanged("a", nullable=False),
-        ColumnNullabilityChanged("b", nullable=True),
-        ColumnCommentChanged("a", "old", "new"),
+        Change(Changed.NULL_FORBIDDEN, Effect.STORAGE, "a"),
+        Change(Changed.NULL_ALLOWED, Effect.STORAGE, "b"),
+        Change(Changed.COLUMN_COMMENT, Effect.TEXT, "a", "old", "new"),
     )
 
 
@@ -230,7 +218,7 @@ def test_not_null_and_comments_are_changes_of_their_own():
 )
 def test_freshness_is_compared_by_length_as_asked_and_as_resolved(old, new, effect):
     found = between(declared(freshness=old and fresh(old)), declared(freshness=new and fresh(new)))
-    assert [(c.clause, c.effect) for c in found] == ([("freshness", effect)] if effect else [])
+    assert [(c.subject, c.effect) for c in found] == ([("freshness", effect)] if effect else [])
 
 
 def test_a_freshness_beyond_the_threshold_changes_the_mode_as_well():
@@ -258,7 +246,7 @@ def test_modes_are_compared_as_asked_and_as_resolved(old, new, effect):
         declared(refresh_mode=old, freshness=minute), declared(refresh_mode=new, freshness=minute)
     )
     expected = [("refresh_mode", effect)] if effect else []
-    assert [(c.clause, c.effect) for c in found] == expected
+    assert [(c.subject, c.effect) for c in found] == expected
 
 
 def start(text, instant=None, mode=CONTINUOUS):
@@ -301,7 +289,7 @@ def start(text, instant=None, mode=CONTINUOUS):
 )
 def test_start_modes_are_compared_by_interval_or_instant(old, new, effect):
     found = diff(start(*old), start(*new))
-    assert [(c.clause, c.effect) for c in found] == ([("start_mode", effect)] if effect else [])
+    assert [(c.subject, c.effect) for c in found] == ([("start_mode", effect)] if effect else [])
 
 
 def test_a_start_mode_has_no_effect_in_full_mode():
@@ -329,7 +317,7 @@ def test_state_retention_is_stored_for_the_next_change_of_the_query(old, new, sa
     )
     found = between(before, after)
     expected = [] if same else [("state_retention", Effect.TEXT)]
-    assert [(c.clause, c.effect) for c in found] == expected
+    assert [(c.subject, c.effect) for c in found] == expected
 
 
 # everything else
@@ -342,19 +330,31 @@ def test_options_are_compared_key_by_key():
     )
     found = between(before, after)
     assert found == (
-        OptionSet("continuous.trigger-interval", None, "1 s"),
-        OptionSet("note", "a", "b"),
-        OptionReset("gone", "x"),
+        Change(Changed.OPTION, Effect.REFRESH, "continuous.trigger-interval", None, "1 s"),
+        Change(Changed.OPTION, Effect.STORAGE, "note", "a", "b"),
+        Change(Changed.OPTION, Effect.STORAGE, "gone", "x"),
     )
-    assert [c.effect for c in found] == [Effect.REFRESH, Effect.STORAGE, Effect.STORAGE]
-    assert OptionSet("delta.x", None, "1").effect is Effect.STORAGE
-    assert OptionReset("schema.type-widening", "true").effect is Effect.STORAGE
-    assert OptionReset("partition.fields.ds.date-formatter", "d").effect is Effect.REFRESH
+
+
+@pytest.mark.parametrize(
+    ("key", "effect"),
+    [
+        ("delta.x", Effect.STORAGE),
+        ("schema.type-widening", Effect.STORAGE),
+        ("partition.fields.ds.date-formatter", Effect.REFRESH),
+    ],
+)
+def test_an_option_has_an_effect_by_its_name(key, effect):
+    after = resolve(declared())
+    before = changed(after, declared=declared(options=((key, "1"),)))
+    (change,) = diff(before, after)
+    assert change == Change(Changed.OPTION, effect, key, "1")
 
 
 def test_secrets_are_not_described():
-    assert "hush" not in OptionSet("kafka.password", "hush", "hush2").describe()
-    assert "hush" not in OptionReset("kafka.password", "hush").describe()
+    for new in ("hush2", None):
+        change = Change(Changed.OPTION, Effect.STORAGE, "kafka.password", "hush", new)
+        assert "hush" not in change.describe()
 
 
 @pytest.mark.parametrize(
@@ -363,25 +363,30 @@ def test_secrets_are_not_described():
         (
             {"comment": "a"},
             {"comment": "b"},
-            (ClauseChanged("comment", "'a'", "'b'", Effect.TEXT),),
+            (Change(Changed.CLAUSE, Effect.TEXT, "comment", "'a'", "'b'"),),
         ),
-        ({}, {"comment": "it's"}, (ClauseChanged("comment", None, r"'it\'s'", Effect.TEXT),)),
+        (
+            {},
+            {"comment": "it's"},
+            (Change(Changed.CLAUSE, Effect.TEXT, "comment", None, r"'it\'s'"),),
+        ),
         ({}, {"comment": ""}, ()),
         (
             {"partitioned_by": ("user_id",)},
             {},
-            (ClauseChanged("partitioned_by", "(`user_id`)", None, Effect.IMPOSSIBLE),),
+            (Change(Changed.CLAUSE, Effect.IMPOSSIBLE, "partitioned_by", "(`user_id`)", None),),
         ),
         ({"partitioned_by": ("user_id",)}, {"partitioned_by": ("USER_ID",)}, ()),
         (
             {"partitioned_by": ("user_id", "price")},
             {"partitioned_by": ("price", "user_id")},
             (
-                ClauseChanged(
+                Change(
+                    Changed.CLAUSE,
+                    Effect.IMPOSSIBLE,
                     "partitioned_by",
                     "(`user_id`, `price`)",
                     "(`price`, `user_id`)",
-                    Effect.IMPOSSIBLE,
                 ),
             ),
         ),
@@ -389,7 +394,7 @@ def test_secrets_are_not_described():
         (
             {},
             {"clustered_by": ("price",)},
-            (ClauseChanged("clustered_by", None, "(`price`)", Effect.STORAGE),),
+            (Change(Changed.CLAUSE, Effect.STORAGE, "clustered_by", None, "(`price`)"),),
         ),
     ],
 )
@@ -414,35 +419,58 @@ KEY = PrimaryKey(("user_id", "price"))
 def test_a_key_changes_by_its_columns(old, new, effect):
     before, after = (declared(constraints=(key,) if key else ()) for key in (old, new))
     found = between(before, after)
-    assert [(type(c), c.effect) for c in found] == ([(PrimaryKeyChanged, effect)] if effect else [])
+    assert [(c.kind, c.effect) for c in found] == (
+        [(Changed.PRIMARY_KEY, effect)] if effect else []
+    )
 
 
 def test_checks_are_compared_by_name_and_tokens():
     before = declared(constraints=(Check("price > 0", "positive"), Check("user_id > 0")))
     after = declared(constraints=(Check("user_id  > 0 /* x */"), Check("price > 1", "positive")))
     assert between(before, after) == (
-        CheckDropped(Check("price > 0", "positive")),
-        CheckAdded(Check("price > 1", "positive")),
+        Change(Changed.CHECK_DROPPED, Effect.STORAGE, " `positive` CHECK (price > 0)"),
+        Change(Changed.CHECK_ADDED, Effect.STORAGE, " `positive` CHECK (price > 1)"),
     )
 
 
 EXAMPLES = [
-    (QueryChanged(text_only=False), "The query changed."),
-    (QueryChanged(text_only=True), "The query's text changed, its meaning did not."),
-    (ColumnsAppended(columns("a INT")), "Column appended: `a` INT."),
-    (ColumnTypeWidened("a", "INT", "BIGINT"), "Column `a` widened from INT to BIGINT."),
-    (ColumnNullabilityChanged("a", nullable=False), "Column `a` no longer allows NULL."),
-    (ClauseChanged("comment", None, "'x'", Effect.TEXT), "Comment set to 'x'."),
-    (ColumnCommentChanged("a", "x", None), "Comment of column `a` removed, it was 'x'."),
-    (OptionSet("k", "1", "2"), "Option 'k' changed from '1' to '2'."),
-    (PrimaryKeyChanged(None, KEY, same_columns=False), "Primary key set to (`user_id`, `price`)."),
-    (CheckAdded(Check("a > 0", "c")), "Constraint `c` CHECK (a > 0) added."),
-    (CheckDropped(Check("a > 0")), "Constraint CHECK (a > 0) dropped."),
+    (Change(Changed.QUERY, Effect.CONTENT), "The query changed."),
+    (Change(Changed.QUERY_TEXT, Effect.TEXT), "The query's text changed, its meaning did not."),
     (
-        ClauseChanged("partitioned_by", "(`a`)", None, Effect.IMPOSSIBLE),
+        Change(Changed.COLUMNS_APPENDED, Effect.CONTENT, new=columns("a INT")),
+        "Column appended: `a` INT.",
+    ),
+    (
+        Change(Changed.TYPE_WIDENED, Effect.CONTENT, "a", "INT", "BIGINT"),
+        "Column `a` widened from INT to BIGINT.",
+    ),
+    (Change(Changed.NULL_FORBIDDEN, Effect.STORAGE, "a"), "Column `a` no longer allows NULL."),
+    (Change(Changed.CLAUSE, Effect.TEXT, "comment", None, "'x'"), "Comment set to 'x'."),
+    (
+        Change(Changed.COLUMN_COMMENT, Effect.TEXT, "a", "x", None),
+        "Comment of column `a` removed, it was 'x'.",
+    ),
+    (Change(Changed.OPTION, Effect.STORAGE, "k", "1", "2"), "Option 'k' changed from '1' to '2'."),
+    (
+        Change(Changed.PRIMARY_KEY, Effect.REFRESH, "", None, "(`user_id`, `price`)"),
+        "Primary key set to (`user_id`, `price`).",
+    ),
+    (
+        Change(Changed.CHECK_ADDED, Effect.STORAGE, " `c` CHECK (a > 0)"),
+        "Constraint `c` CHECK (a > 0) added.",
+    ),
+    (
+        Change(Changed.CHECK_DROPPED, Effect.STORAGE, " CHECK (a > 0)"),
+        "Constraint CHECK (a > 0) dropped.",
+    ),
+    (
+        Change(Changed.CLAUSE, Effect.IMPOSSIBLE, "partitioned_by", "(`a`)", None),
         "Partitioning removed, it was (`a`).",
     ),
-    (ConfChanged("spark.x", "1", "2"), "SQL conf spark.x changed from 1 to 2."),
+    (
+        Change(Changed.CONF, Effect.CONTENT, "spark.x", "1", "2"),
+        "SQL conf spark.x changed from 1 to 2.",
+    ),
 ]
 
 

@@ -1,11 +1,6 @@
 import pytest
 
-from dbt.adapters.spark_mt.changes.changes import (
-    ColumnsAppended,
-    OptionSet,
-    PrimaryKeyChanged,
-    QueryChanged,
-)
+from dbt.adapters.spark_mt.changes.changes import Changed
 from dbt.adapters.spark_mt.changes.differ import configuration_changes, diff, keep_configuration
 from dbt.adapters.spark_mt.definition.columns import ColumnSpec, PrimaryKey
 from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
@@ -38,23 +33,23 @@ def test_everything_but_the_query_stays_as_stored():
     kept = keep_configuration(create(AFTER), before)
     assert kept == create(DeclaredDefinition("SELECT 2", freshness=BEFORE.freshness, comment="old"))
     found = diff(before.resolved, resolve(kept.declared, DDL))
-    assert [type(change) for change in found] == [QueryChanged]
+    assert [change.kind for change in found] == [Changed.QUERY]
     assert configuration_changes(found) == ()
 
 
 def test_the_changes_that_were_left_are_those_that_are_not_of_the_query():
     found = diff(resolve(BEFORE, DDL), resolve(AFTER, f"{DDL}; c INT"))
-    assert [getattr(change, "clause", type(change)) for change in found] == [
-        QueryChanged,
-        ColumnsAppended,
+    assert [change.subject or change.kind for change in found] == [
+        Changed.QUERY,
+        Changed.COLUMNS_APPENDED,
         "comment",
         "partitioned_by",
         "freshness",
         "refresh_mode",
         "start_mode",
         "state_retention",
-        OptionSet,
-        PrimaryKeyChanged,
+        "k",
+        Changed.PRIMARY_KEY,
     ]
     assert configuration_changes(found) == found[2:]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.changes.changes import ClauseChanged, ColumnsAppended, ColumnsMismatched
+from dbt.adapters.spark_mt.changes.changes import Changed
 from dbt.adapters.spark_mt.changes.state_retention import contradictions
 from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import quote
@@ -47,11 +47,12 @@ def check(
     table = str(name)
     found: list[InvalidDefinitionError] = []
     for change in changes:
-        if isinstance(change, ColumnsMismatched):
-            found += (_columns(table, change), *_appended(table, change.appended))
-        elif isinstance(change, ColumnsAppended):
-            found += _appended(table, change.columns)
-        elif isinstance(change, ClauseChanged) and change.effect is Effect.IMPOSSIBLE:
+        if change.mismatches or change.kind is Changed.COLUMNS_DROPPED:
+            appended = change.new[len(change.old) :]
+            found += (_columns(table, change), *_appended(table, appended))
+        elif change.kind is Changed.COLUMNS_APPENDED:
+            found += _appended(table, change.new)
+        elif change.kind is Changed.CLAUSE and change.effect is Effect.IMPOSSIBLE:
             old, new = (", ".join(d.declared.partitioned_by) for d in (stored, wanted))
             found.append(conditions.PARTITIONING_CHANGE(table=table, old=old, new=new))
     return (*found, *contradictions(table, stored, wanted, changes))
@@ -79,9 +80,9 @@ def raise_if_incompatible(
         raise combined
 
 
-def _columns(table: str, change: ColumnsMismatched) -> InvalidDefinitionError:
+def _columns(table: str, change: Change) -> InvalidDefinitionError:
     texts = [str(m) for m in change.mismatches]
-    if change.drops:
+    if change.kind is Changed.COLUMNS_DROPPED:
         kept = {c.name.lower() for c in change.new}
         gone = [c for c in change.old if c.name.lower() not in kept] or change.old
         return conditions.DROPPED_COLUMN(

@@ -9,20 +9,24 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.changes import changes
-from dbt.adapters.spark_mt.definition.columns import Check, Column
+from dbt.adapters.spark_mt.changes.changes import Change, Changed, ColumnMismatch
+from dbt.adapters.spark_mt.definition.columns import Check, Column, quote
 from dbt.adapters.spark_mt.definition.errors import InvalidTypeError
 from dbt.adapters.spark_mt.query.syntax import parse, same_tokens, token_key
 from dbt.adapters.spark_mt.query.types import parse_type, widens
 from dbt.adapters.spark_mt.resolution.columns import Names, canonical_columns, query_positions
-from dbt.adapters.spark_mt.resolution.options import TYPE_WIDENING
+from dbt.adapters.spark_mt.resolution.options import (
+    TRIGGER_INTERVAL,
+    TYPE_WIDENING,
+    formatter_column,
+)
+from dbt.adapters.spark_mt.resolution.query_options import PROCESS_FUNCTION, WATERMARK
 from dbt.adapters.spark_mt.resolution.source_columns import changed_columns, recorded_fields
-from dbt.adapters.spark_mt.statements.clauses import CLAUSES, Effect
+from dbt.adapters.spark_mt.statements.clauses import CLAUSES, Effect, names_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from dbt.adapters.spark_mt.changes.changes import Change
     from dbt.adapters.spark_mt.definition.columns import ColumnSpec, PrimaryKey
     from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition, StoredDefinition
     from dbt.adapters.spark_mt.statements.nodes import CreateTable
@@ -34,25 +38,28 @@ def _table_columns(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> It
     mismatches = tuple(_mismatches(old, new, names))
     widening = dict(wanted.declared.options).get(TYPE_WIDENING, "false").lower() == "true"
     if len(new) < len(old) or not all(m.widens and widening for m in mismatches):
-        yield changes.ColumnsMismatched(old, new, mismatches)
+        kind = Changed.COLUMNS_DROPPED if len(new) < len(old) else Changed.COLUMNS_MISMATCHED
+        yield Change(kind, Effect.IMPOSSIBLE, old=old, new=new, mismatches=mismatches)
         return
     for mismatch in mismatches:
-        yield changes.ColumnTypeWidened(mismatch.new.name, mismatch.old.type, mismatch.new.type)
+        before, after = mismatch.old, mismatch.new
+        yield Change(Changed.TYPE_WIDENED, Effect.CONTENT, after.name, before.type, after.type)
     if len(new) > len(old):
-        yield changes.ColumnsAppended(new[len(old) :])
+        yield Change(Changed.COLUMNS_APPENDED, Effect.CONTENT, new=new[len(old) :])
     for before, after in zip(old, new, strict=False):
         if before.nullable != after.nullable:
-            yield changes.ColumnNullabilityChanged(after.name, nullable=after.nullable)
+            kind = Changed.NULL_ALLOWED if after.nullable else Changed.NULL_FORBIDDEN
+            yield Change(kind, Effect.STORAGE, after.name)
 
 
 def _mismatches(
     old: tuple[Column, ...], new: tuple[Column, ...], names: Names
-) -> Iterator[changes.ColumnMismatch]:
+) -> Iterator[ColumnMismatch]:
     for position, (before, after) in enumerate(zip(old, new, strict=False)):
         same_name = names.fold(before.name) == names.fold(after.name)
         if not same_name or before.type != after.type:
             possible = same_name and _widens(before.type, after.type)
-            yield changes.ColumnMismatch(position, before, after, widens=possible)
+            yield ColumnMismatch(position, before, after, widens=possible)
 
 
 def _widens(old: str, new: str) -> bool:
@@ -68,8 +75,10 @@ def _column_list(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> Iter
     before, after = _written(stored.declared.columns), _written(wanted.declared.columns)
     if before and len(wanted.columns) > len(stored.columns):
         after = after[: len(before)]
-    if not same_content or before != after:
-        yield changes.ColumnListChanged(same_content=same_content)
+    if not same_content:
+        yield Change(Changed.COLUMN_LIST, Effect.CONTENT)
+    elif before != after:
+        yield Change(Changed.COLUMN_LIST_TEXT, Effect.TEXT)
 
 
 def _written(specs: tuple[ColumnSpec, ...]) -> tuple[object, ...]:
@@ -104,7 +113,7 @@ def _clauses(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> Iterator
         if not same or clause.origin(stored) != clause.origin(wanted):
             effect = Effect.TEXT if same else clause.effect(wanted)
             before, after = clause.described(stored), clause.described(wanted)
-            yield changes.ClauseChanged(clause.field, before, after, effect)
+            yield Change(Changed.CLAUSE, effect, clause.field, before, after)
 
 
 def diff(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> tuple[Change, ...]:
@@ -122,9 +131,9 @@ def _query(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> Iterator[C
     same = same_tokens(stored.declared.query, wanted.declared.query)
     same = same and same_tokens(stored.expanded_query, wanted.expanded_query)
     if not (same and _same_place(stored, wanted)):
-        yield changes.QueryChanged(text_only=False)
+        yield Change(Changed.QUERY, Effect.CONTENT)
     elif stored.declared.query != wanted.declared.query:
-        yield changes.QueryChanged(text_only=True)
+        yield Change(Changed.QUERY_TEXT, Effect.TEXT)
 
 
 def _source_columns(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> Iterator[Change]:
@@ -133,7 +142,7 @@ def _source_columns(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> I
     for now in wanted.source_columns:
         before = known.get(now.source.lower(), now.columns)
         for what in changed_columns(now.source, before, now.columns, names):
-            yield changes.SourceColumnsChanged(what)
+            yield Change(Changed.SOURCE_COLUMNS, Effect.CONTENT, what)
 
 
 def _same_place(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> bool:
@@ -153,17 +162,18 @@ def _confs(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> Iterator[C
     old, new = dict(stored.context.confs), dict(wanted.context.confs)
     for key in sorted(old.keys() | new.keys()):
         if old.get(key) != new.get(key):
-            yield changes.ConfChanged(key, old.get(key), new.get(key))
+            yield Change(Changed.CONF, Effect.CONTENT, key, old.get(key), new.get(key))
 
 
 def _column_comments(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> Iterator[Change]:
     names = Names.of(wanted.context)
     for column in stored.columns:
         now = names.find(column.name, wanted.columns)
-        if now is not None and (column.comment or None) != (now.comment or None):
-            yield changes.ColumnCommentChanged(
-                now.name, column.comment or None, now.comment or None
-            )
+        if now is None:
+            continue
+        before, after = column.comment or None, now.comment or None
+        if before != after:
+            yield Change(Changed.COLUMN_COMMENT, Effect.TEXT, now.name, before, after)
 
 
 def _constraints(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> Iterator[Change]:
@@ -172,10 +182,27 @@ def _constraints(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> Iter
     ours, theirs = _key(old, names), _key(new, names)
     if ours != theirs:
         same = old is not None and new is not None and {*ours[1:]} == {*theirs[1:]}
-        yield changes.PrimaryKeyChanged(old, new, same_columns=same)
+        # Another name or order for the same key is metadata.
+        effect = Effect.TEXT if same else Effect.REFRESH
+        yield Change(Changed.PRIMARY_KEY, effect, "", _key_text(old), _key_text(new))
     before, after = _checks(stored), _checks(wanted)
-    yield from (changes.CheckDropped(check) for key, check in before.items() if key not in after)
-    yield from (changes.CheckAdded(check) for key, check in after.items() if key not in before)
+    for key, check in before.items():
+        if key not in after:
+            yield Change(Changed.CHECK_DROPPED, Effect.STORAGE, _check_text(check))
+    for key, check in after.items():
+        if key not in before:
+            yield Change(Changed.CHECK_ADDED, Effect.STORAGE, _check_text(check))
+
+
+def _key_text(key: PrimaryKey | None) -> str | None:
+    if key is None:
+        return None
+    return f"{names_text(key.columns)}" + (f" named {quote(key.name)}" if key.name else "")
+
+
+def _check_text(check: Check) -> str:
+    name = f" {quote(check.name)}" if check.name else ""
+    return f"{name} CHECK ({check.expression})"
 
 
 def _key(key: PrimaryKey | None, names: Names) -> tuple[object, ...]:
@@ -191,9 +218,18 @@ def _options(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> Iterator
     old, new = dict(stored.declared.options), dict(wanted.declared.options)
     for key in sorted(new):
         if old.get(key) != new[key]:
-            yield changes.OptionSet(key, old.get(key), new[key])
+            yield Change(Changed.OPTION, _option_effect(key), key, old.get(key), new[key])
     for key in sorted(old.keys() - new.keys()):
-        yield changes.OptionReset(key, old[key])
+        yield Change(Changed.OPTION, _option_effect(key), key, old[key])
+
+
+def _option_effect(key: str) -> Effect:
+    """Every option is a property of the table; some have another effect, too."""
+    if key == PROCESS_FUNCTION:
+        return Effect.CONTENT
+    if key in (TRIGGER_INTERVAL, WATERMARK) or formatter_column(key) is not None:
+        return Effect.REFRESH
+    return Effect.STORAGE
 
 
 _ASPECTS = (
@@ -211,7 +247,7 @@ _ASPECTS = (
 
 def configuration_changes(found: Iterable[Change]) -> tuple[Change, ...]:
     """Return the changes that are not of the query."""
-    return tuple(change for change in found if not change.of_query)
+    return tuple(change for change in found if not change.kind.of_query)
 
 
 def keep_configuration(statement: CreateTable, stored: StoredDefinition) -> CreateTable:

@@ -21,7 +21,7 @@ def contradictions(
 ) -> Iterator[InvalidDefinitionError]:
     """Yield a state retention that contradicts the start mode of a changed query."""
     modes = {wanted.refresh_mode, stored.resolved.refresh_mode}
-    query_changed = any(c.of_query and c.effect is Effect.CONTENT for c in changes)
+    query_changed = any(c.kind.of_query and c.effect is Effect.CONTENT for c in changes)
     if modes != {RefreshMode.CONTINUOUS} or not query_changed:
         return
     mode = wanted.start_mode.mode

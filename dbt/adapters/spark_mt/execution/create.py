@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.changes.changes import ColumnTypeWidened
+from dbt.adapters.spark_mt.changes.changes import Changed
 from dbt.adapters.spark_mt.changes.compatibility import raise_if_incompatible
 from dbt.adapters.spark_mt.changes.differ import diff
 from dbt.adapters.spark_mt.changes.state_retention import not_retained
@@ -180,7 +180,7 @@ def _plan_rows(
         return Planned(plan, Action.ALTERED, run)
     wanted = begun.resolution if begun else resolution
     if definition.suspended_by_user:
-        if widened := [c.describe() for c in changes if isinstance(c, ColumnTypeWidened)]:
+        if widened := [c.describe() for c in changes if c.kind is Changed.TYPE_WIDENED]:
             raise conditions.WIDENED_WHILE_SUSPENDED(violations=widened, table=table.name)
         counted = replace(table, definition=replace(definition, baseline=None))
         choice = choose_for(wanted)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.changes.changes import ClauseChanged, ColumnTypeWidened
+from dbt.adapters.spark_mt.changes.changes import Changed
 from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.errors import InvalidDefinitionError
 from dbt.adapters.spark_mt.definition.modes import RefreshMode, StartModeType
@@ -115,15 +115,17 @@ def begin_again(
     if not _acts(resolution) or start_type is StartModeType.FROM_BEGINNING:
         return None
     run = filling(environment, "ALTER", resolution)
-    clauses = [c for c in changes if isinstance(c, ClauseChanged)]
-    is_declared = any(c.clause == "start_mode" and c.effect is Effect.CONTENT for c in clauses)
+    is_declared = any(
+        c.kind is Changed.CLAUSE and c.subject == "start_mode" and c.effect is Effect.CONTENT
+        for c in changes
+    )
     reason = "the start mode changed" if is_declared else "the query changed"
     if not start_type.resumes:
         resolution = _evaluated(environment, table.name, resolution)
     starter = _Starter(environment, table.name, resolution, run, reason)
     if environment.store.is_empty(table.name):
         return starter.empty(table)
-    return starter.kept(table, widens=any(isinstance(c, ColumnTypeWidened) for c in changes))
+    return starter.kept(table, widens=any(c.kind is Changed.TYPE_WIDENED for c in changes))
 
 
 def _evaluated(environment: Environment, name: TableName, resolution: Resolution) -> Resolution:
