@@ -7,8 +7,9 @@ else is named as in `views`.
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime  # noqa: TC003 - pydantic reads the annotations
+from enum import Enum
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr
@@ -146,25 +147,15 @@ class JobAnswer:
 
     @classmethod
     def of(cls, job: Job) -> JobAnswer:
-        """Take what the log has."""
-        return cls(
-            job_id=job.job_id,
-            table=str(job.table),
-            kind=job.kind.value,
-            status=job.status.value,
-            trigger=job.trigger,
-            creates=job.creates,
-            refresh_mode=job.refresh_mode,
-            freshness=job.freshness,
-            owner=str(job.owner),
-            started_at_ms=job.started_at_ms,
-            last_heartbeat_ms=job.last_heartbeat_ms,
-            ended_at_ms=job.ended_at_ms,
-            rows=job.rows,
-            error=job.error,
-            strategy=job.strategy,
-            reason=job.reason,
-        )
+        """Return a row of the log with its values as JSON has them."""
+        return cls(**{field.name: _plain(getattr(job, field.name)) for field in fields(cls)})
+
+
+def _plain(value: object) -> Any:  # noqa: ANN401 - of any field
+    """Return a name as a text, and an enumeration by its value."""
+    if isinstance(value, Enum):
+        return value.value
+    return value if isinstance(value, str | bool | int | None) else str(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,16 +215,14 @@ class TableAnswer:
 
     @classmethod
     def of(cls, details: TableDetails) -> TableAnswer:
-        """Give names to what has none."""
-        return cls(
-            view=details.view,
-            statement=details.statement,
-            expanded_query=details.expanded_query,
-            description=tuple(LineAnswer(*line) for line in details.description),
-            columns=tuple(ColumnAnswer(*column) for column in details.columns),
-            positions=details.positions,
-            history=tuple(map(JobAnswer.of, details.history)),
-        )
+        """Return the details with names for what has none."""
+        named = {
+            "description": tuple(LineAnswer(*line) for line in details.description),
+            "columns": tuple(ColumnAnswer(*column) for column in details.columns),
+            "history": tuple(map(JobAnswer.of, details.history)),
+        }
+        same = {field.name: getattr(details, field.name) for field in fields(cls)}
+        return cls(**{**same, **named})
 
 
 @dataclass(frozen=True, slots=True)
