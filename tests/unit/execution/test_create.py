@@ -6,8 +6,6 @@ import pytest
 
 from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.errors import (
-    CommitConflictError,
-    ExecutorLostError,
     UnfinishedChangeError,
 )
 from dbt.adapters.spark_mt.definition.positions import UnknownPosition
@@ -114,7 +112,7 @@ def test_delta_cannot_partition_what_was_clustered(tables):
     assert tables.stored("t") == before
 
 
-@pytest.mark.parametrize("transient", [CommitConflictError, ExecutorLostError])
+@pytest.mark.parametrize("transient", [conditions.CONCURRENT_CHANGE, conditions.EXECUTOR_LOST])
 def test_attempts_are_counted(transient):
     seen = []
 
@@ -122,7 +120,7 @@ def test_attempts_are_counted(transient):
         seen.append(1)
         raise transient(table="t")
 
-    with pytest.raises(transient):
+    with raises(transient):
         retrying(lose)
     assert len(seen) == 5
 

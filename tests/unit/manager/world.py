@@ -219,9 +219,7 @@ class Process:
         refreshing = Refreshing(
             self.ports, policy.scheduled, self.view.check_again, now_ms, self.log
         )
-        self.dispatcher = Dispatcher(
-            refreshing.perform, self.threads, policy.runs, now_ms, refreshing.cancel
-        )
+        self.dispatcher = Dispatcher(refreshing.perform, self.threads, 4, now_ms, refreshing.cancel)
         submit = DueRuns(self.dispatcher.submit, lambda: self.view.tables, now_ms, policy.patience)
         embedded = EmbeddedScheduler(SchedulerContext(submit, utc_now))
         self.scheduler = Port(scheduler or embedded)

@@ -76,6 +76,8 @@ class RunningManager:
 
 _LOGGER = logging.getLogger(__name__)
 _BEATS_PER_SILENCE = 3
+_RUNS = 4
+"""How many refreshes of FULL tables, and such that were asked for, run at a time."""
 _USE_EVERY_S = 600.0
 
 
@@ -154,7 +156,7 @@ class _Assembly:
             self._environment, policy.scheduled, view.check_again, self._now_ms, log
         )
         dispatcher = Dispatcher(
-            refreshing.perform, _in_background, policy.runs, self._now_ms, refreshing.cancel
+            refreshing.perform, _in_background, _RUNS, self._now_ms, refreshing.cancel
         )
         submissions, leadership = self._submissions(dispatcher), self._leadership
         submit = DueRuns(dispatcher.submit, lambda: view.tables, self._now_ms, policy.patience)

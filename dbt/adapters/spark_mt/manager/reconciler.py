@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.manager.workflows import RefreshHandlers, TableWorkflows
 
 
+_LOOK_MS = 30_000
+"""How often a host checks its table's log; the registry shows most changes long before."""
+
+
 @dataclass(frozen=True, slots=True)
 class ManagerPolicy:
     """All times in milliseconds.
@@ -41,28 +45,23 @@ class ManagerPolicy:
         tick: From one read of the registry to the next.
         sweep: In which time every definition is compared with its row in the registry.
         takeover: After how long without a word another manager may take over.
-        runs: How many refreshes of FULL tables, and such that were asked for, run at a time.
         patience: How long a run waits at most for upstream tables that are due at the same time.
         suspend_after: After how many failures of the same cause a table is suspended; 0 for never.
-        look: How often a host checks its table's log; the registry shows most changes long
-            before.
         compact_after: After how many commits a hosted table's small files are merged; 0 for never.
     """
 
     tick: int = 5_000
     sweep: int = 3_600_000
     takeover: int = SILENCE_MS
-    runs: int = 4
     patience: int = 300_000
     suspend_after: int = 20
-    look: int = 30_000
     compact_after: int = COMPACT_AFTER
 
     @property
     def hosts(self) -> HostPolicy:
         """How hosted tables are treated."""
         return HostPolicy(
-            look=self.look,
+            look=_LOOK_MS,
             spread=0.3,
             suspend_after=self.suspend_after,
             compact_after=self.compact_after,

@@ -174,30 +174,30 @@ class SparkStepRunner:
 
     @_run.register
     def _(self, step: steps.Fill) -> StepResult:
-        return self._content.fill(step, _metadata(step))
+        return self._content.fill(step, metadata_of(step))
 
     @_run.register
     def _(self, step: steps.FillPartitions) -> StepResult:
-        return self._content.fill_partitions(step, _metadata(step))
+        return self._content.fill_partitions(step, metadata_of(step))
 
     @_run.register
     def _(self, step: steps.ApplyChanges) -> StepResult:
-        return self._content.apply(step, _metadata(step))
+        return self._content.apply(step, metadata_of(step))
 
     @_run.register
     def _(self, step: steps.CommitDefinition) -> StepResult:
-        self._commit_no_rows(step.definition.name, _metadata(step), step.new_columns)
+        self._commit_no_rows(step.definition.name, metadata_of(step), step.new_columns)
         return StepResult(positions=step.positions)
 
     @_run.register
     def _(self, step: steps.ReserveSequence) -> StepResult:
-        self._commit_no_rows(step.name, _metadata(step))
+        self._commit_no_rows(step.name, metadata_of(step))
         return StepResult()
 
     @_run.register
     def _(self, step: steps.Release) -> StepResult:
         with self._removing_sums(step.name, step.table_id):
-            self._commit_no_rows(step.name, _metadata(step))
+            self._commit_no_rows(step.name, metadata_of(step))
         return StepResult()
 
     def _commit_no_rows(
@@ -273,7 +273,7 @@ class SparkStepRunner:
         """
         with self._sessions.open() as session, commit.explaining_conflicts(name):
             for write in writes:
-                metadata = encode_commit(_metadata(step))
+                metadata = encode_commit(metadata_of(step))
                 made = partial(write, session.spark)
                 self._of(name).commit(session.spark, metadata, None, made)
 
@@ -380,7 +380,3 @@ def comment_statements(step: steps.Publish, now: Published) -> list[str]:
 
 def _nulls(columns: tuple[Column, ...]) -> str:
     return "".join(f", {null_column(column)}" for column in columns)
-
-
-def _metadata(step: steps.Step) -> CommitMetadata:
-    return metadata_of(step)
