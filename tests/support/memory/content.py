@@ -59,7 +59,7 @@ class MemoryContent:
             since: Only rows added to these sources after these positions count; None: all do.
 
         Raises:
-            BusySourcesError: A query that cannot be pinned saw its sources move each time.
+            MaterializedTableError: A query that cannot be pinned saw its sources move each time.
             RefreshSchemaError: The query returns other columns than it did.
             RefreshFailedError: A version of a source is gone.
         """

@@ -129,7 +129,7 @@ class MemoryQueries:
 
         Raises:
             QueryError: As `analyze`.
-            SourceColumnsError: Recorded columns are gone which the query needs.
+            QueryError: Recorded columns are gone which the query needs.
         """
         query, context = definition.expanded_query, definition.context
         now = self._relations(query, context, _newest)
@@ -142,7 +142,7 @@ class MemoryQueries:
 
         Raises:
             QueryError: One of its relations is gone.
-            SourceColumnsError: Recorded columns are gone which the query needs.
+            QueryError: Recorded columns are gone which the query needs.
         """
         query, context = definition.expanded_query, definition.context
         now = self._relations(query, context, read)

@@ -11,7 +11,11 @@ from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.resolution.settings import Settings
 from dbt.adapters.spark_mt.spark.delta.tables import DeltaTables
-from dbt.adapters.spark_mt.spark.formats.delta import check_log_store, check_storage
+from dbt.adapters.spark_mt.spark.formats.delta import (
+    SINGLE_DRIVER_STORAGE,
+    check_log_store,
+    check_storage,
+)
 from dbt.adapters.spark_mt.spark.launch.session import session_confs
 from tests.support.errors import raises
 
@@ -64,7 +68,7 @@ def test_locations_that_are_safe(location, confs):
     ],
 )
 def test_locations_for_one_driver(location, confs, scheme, store):
-    with raises(conditions.SINGLE_DRIVER_STORAGE) as raised:
+    with raises(SINGLE_DRIVER_STORAGE) as raised:
         check_log_store(location, confs.get)
     parameters = {"location": location, "scheme": scheme, "logStore": store}
     assert raised.value.parameters == parameters
@@ -73,7 +77,7 @@ def test_locations_for_one_driver(location, confs, scheme, store):
 
 
 def test_no_driver_is_started_on_storage_for_one_that_was_not_confirmed():
-    with raises(conditions.SINGLE_DRIVER_STORAGE):
+    with raises(SINGLE_DRIVER_STORAGE):
         session_confs(ON_S3, Path("/home"))
     confirmed = {**ON_S3, CONFIRMED: "true"}
     assert session_confs(confirmed, Path("/home")).confs[CONFIRMED] == "true"
@@ -94,9 +98,9 @@ def spark(confs):
 def test_a_running_spark_is_checked_by_its_warehouse_or_a_location():
     check_storage(spark({}))
     check_storage(spark(ON_S3), "/elsewhere")
-    with raises(conditions.SINGLE_DRIVER_STORAGE):
+    with raises(SINGLE_DRIVER_STORAGE):
         check_storage(spark(ON_S3))
-    with raises(conditions.SINGLE_DRIVER_STORAGE):
+    with raises(SINGLE_DRIVER_STORAGE):
         check_storage(spark({}), "s3a://lake/table")
 
 
@@ -105,7 +109,7 @@ def test_a_write_is_refused_before_it_begins():
     tables = DeltaTables(None)
     with pytest.raises(MaterializedTableError) as raised:
         tables.commit(spark(ON_S3), "{}", 1, lambda: written.append(1))
-    assert (raised.value.condition, written) == (conditions.SINGLE_DRIVER_STORAGE.name, [])
+    assert (raised.value.condition, written) == (SINGLE_DRIVER_STORAGE.name, [])
     tables.commit(spark({**ON_S3, CONFIRMED: "true"}), "{}", 1, lambda: written.append(1))
     assert written == [1]
 

@@ -50,7 +50,7 @@ class StreamSource(Protocol):
             instant_ms: Milliseconds since the epoch, UTC.
 
         Raises:
-            SourceWithoutTimeError: The format has no times.
+            MaterializedTableError: The format has no times.
         """
         ...
 
@@ -69,7 +69,7 @@ class StreamSource(Protocol):
         """Open what lies between two positions as rows at rest; from its beginning for None.
 
         Raises:
-            SourceOnlyStreamsError: It has none.
+            MaterializedTableError: It has none.
         """
         ...
 
