@@ -708,6 +708,67 @@ UNSUPPORTED_JAVA = _definition(
         "same, set the environment variable {variable}=true. Nothing was started."
     ),
 )
+NONDETERMINISTIC_QUERY = _invalid(
+    "MATERIALIZED_TABLE_NONDETERMINISTIC_QUERY",
+    "A query whose result differs from run to run cannot be refreshed continuously.",
+    text=(
+        "The query of materialized table {table} uses {functions}, whose value differs from run "
+        "to run, so it cannot be refreshed in mode CONTINUOUS."
+    ),
+    remedy=(
+        "Set REFRESH_MODE = FULL, which computes the whole table at each refresh, or remove the "
+        "function."
+    ),
+    cost=RemedyCost.TABLE,
+)
+STREAM_IN_FULL_MODE = _invalid(
+    "MATERIALIZED_TABLE_STREAM_IN_FULL_MODE",
+    "A query over a STREAM cannot be computed as a whole.",
+    text=(
+        "The query of materialized table {table} reads a STREAM, which only mode CONTINUOUS can, "
+        "but its refresh mode is FULL ({reason})."
+    ),
+    remedy=(
+        "Set REFRESH_MODE = CONTINUOUS, or read the table without STREAM; the model config "
+        "`watermark` bounds state while the query stays plain SQL."
+    ),
+)
+STREAM_QUERY = _invalid(
+    "MATERIALIZED_TABLE_STREAM_QUERY",
+    "A query over a STREAM that Structured Streaming cannot run, or not so that rows are right.",
+    text=(
+        "The query of materialized table {table} reads a STREAM, and it cannot be run as a "
+        "stream ({code}): {problem}."
+    ),
+    remedy=(
+        "Read the table without STREAM: each refresh then computes what it must, at the cost of "
+        "reading more. docs/refresh.md lists the queries that can be streams."
+    ),
+    cost=RemedyCost.TABLE,
+)
+UNSUPPORTED_START_MODE = _invalid(
+    "MATERIALIZED_TABLE_UNSUPPORTED_START_MODE",
+    "A new table cannot start there, because of its query or its sources.",
+    text="START_MODE = {startMode} of materialized table {table} is not possible: {problem}.",
+    remedy=(
+        "Use START_MODE = FROM_BEGINNING, which computes the whole table from all source data, "
+        "or REFRESH_MODE = FULL, where the start mode has no effect."
+    ),
+    cost=RemedyCost.TABLE,
+)
+NOT_INCREMENTAL = _invalid(
+    "MATERIALIZED_TABLE_NOT_INCREMENTAL",
+    "Every refresh would compute all rows, and the option `incremental` is `strict`.",
+    text=(
+        "Every refresh of the materialized table {table} would compute all rows, which its "
+        "option 'incremental' = 'strict' forbids:"
+    ),
+    remedy=(
+        "Rewrite the query as said, or set 'incremental' = 'auto': each refresh then costs what "
+        "the whole query costs."
+    ),
+    cost=RemedyCost.TABLE,
+)
 
 ADD_WITHOUT_KEY = _change(
     "MATERIALIZED_TABLE_ADD_WITHOUT_KEY",
@@ -1868,77 +1929,6 @@ INVALID_CONFIG = _dbt(
         "Nothing was changed. docs/configuration.md lists the keys with their values; keys of "
         "your own belong under `meta`."
     ),
-)
-NONDETERMINISTIC_QUERY = Condition(
-    error_classes.InvalidDefinitionError,
-    Group.DBT,
-    "MATERIALIZED_TABLE_NONDETERMINISTIC_QUERY",
-    "A query whose result differs from run to run cannot be refreshed continuously.",
-    text=(
-        "The query of materialized table {table} uses {functions}, whose value differs from run "
-        "to run, so it cannot be refreshed in mode CONTINUOUS."
-    ),
-    remedy=(
-        "Set REFRESH_MODE = FULL, which computes the whole table at each refresh, or remove the "
-        "function."
-    ),
-    cost=RemedyCost.TABLE,
-)
-STREAM_IN_FULL_MODE = Condition(
-    error_classes.InvalidDefinitionError,
-    Group.DBT,
-    "MATERIALIZED_TABLE_STREAM_IN_FULL_MODE",
-    "A query over a STREAM cannot be computed as a whole.",
-    text=(
-        "The query of materialized table {table} reads a STREAM, which only mode CONTINUOUS can, "
-        "but its refresh mode is FULL ({reason})."
-    ),
-    remedy=(
-        "Set REFRESH_MODE = CONTINUOUS, or read the table without STREAM; the model config "
-        "`watermark` bounds state while the query stays plain SQL."
-    ),
-)
-STREAM_QUERY = Condition(
-    error_classes.InvalidDefinitionError,
-    Group.DBT,
-    "MATERIALIZED_TABLE_STREAM_QUERY",
-    "A query over a STREAM that Structured Streaming cannot run, or not so that rows are right.",
-    text=(
-        "The query of materialized table {table} reads a STREAM, and it cannot be run as a "
-        "stream ({code}): {problem}."
-    ),
-    remedy=(
-        "Read the table without STREAM: each refresh then computes what it must, at the cost of "
-        "reading more. docs/refresh.md lists the queries that can be streams."
-    ),
-    cost=RemedyCost.TABLE,
-)
-UNSUPPORTED_START_MODE = Condition(
-    error_classes.InvalidDefinitionError,
-    Group.DBT,
-    "MATERIALIZED_TABLE_UNSUPPORTED_START_MODE",
-    "A new table cannot start there, because of its query or its sources.",
-    text="START_MODE = {startMode} of materialized table {table} is not possible: {problem}.",
-    remedy=(
-        "Use START_MODE = FROM_BEGINNING, which computes the whole table from all source data, "
-        "or REFRESH_MODE = FULL, where the start mode has no effect."
-    ),
-    cost=RemedyCost.TABLE,
-)
-NOT_INCREMENTAL = Condition(
-    error_classes.InvalidDefinitionError,
-    Group.DBT,
-    "MATERIALIZED_TABLE_NOT_INCREMENTAL",
-    "Every refresh would compute all rows, and the option `incremental` is `strict`.",
-    text=(
-        "Every refresh of the materialized table {table} would compute all rows, which its "
-        "option 'incremental' = 'strict' forbids:"
-    ),
-    remedy=(
-        "Rewrite the query as said, or set 'incremental' = 'auto': each refresh then costs what "
-        "the whole query costs."
-    ),
-    cost=RemedyCost.TABLE,
 )
 PYTHON_MODEL = _dbt(
     "MATERIALIZED_TABLE_PYTHON_MODEL",
