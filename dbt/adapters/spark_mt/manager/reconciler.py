@@ -80,7 +80,7 @@ class ManagerPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """What the reconciler directs."""
+    """Parts of the manager that the reconciler starts and stops tables with."""
 
     hosting: Host
     workflows: TableWorkflows
@@ -247,7 +247,7 @@ class Reconciler:
         return True
 
     def _watch(self) -> None:
-        """Take in what hosts did, and check those that ended without being stopped."""
+        """Read the progress of hosts, and check those that ended without being stopped."""
         hosting = self._workers.hosting
         hosted = hosting.hosted()
         for table in self._view.tables.values():

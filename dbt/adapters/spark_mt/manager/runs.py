@@ -74,7 +74,7 @@ in one commit."""
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A refresh that shall be run.
+    """A refresh that waits for its start.
 
     Args:
         table: Of which table.

@@ -98,7 +98,7 @@ HOSTED = "CONTINUOUS"
 
 @dataclass(frozen=True, slots=True)
 class RefreshRun:
-    """What a refresh is called, what asked for it, and over which state of the sources it runs.
+    """A planned refresh: its id, its trigger, and the state of the sources that it reads.
 
     Args:
         positions: The newest state of every source when the refresh was planned.

@@ -137,6 +137,7 @@ class QueryAnalyzer(Protocol):
                 line within the query.
             TemporaryObjectError: It uses a temporary view, a temporary function or a session
                 variable; each is named.
+            MaterializedTableError: It joins as of another time than the processing time.
         """
         ...
 

@@ -191,7 +191,6 @@ def _why(found: Mapping[str, Any]) -> str:
 
 
 def _known_keys(endpoint: object) -> list[str]:
-    """The keys that the model of a route has."""
     hints = get_type_hints(endpoint) if callable(endpoint) else {}
     kinds = [kind for hint in hints.values() for kind in (hint, *get_args(hint))]
     models = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, RequestBody)]

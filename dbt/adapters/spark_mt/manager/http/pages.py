@@ -394,7 +394,6 @@ class StatusPage:
     def _page(
         self, request: Request, template: str, *, status: int = 200, **values: object
     ) -> Response:
-        """Write a page with its frame."""
         now_ms = self._now()
         manager = self._service.about()
         frame = environment().get_template(template)

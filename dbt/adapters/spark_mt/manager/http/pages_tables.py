@@ -249,7 +249,7 @@ class Chosen:
 
 
 def choose(rows: Sequence[Row], choice: Choice) -> Chosen:
-    """Search, narrow, sort and cut."""
+    """Return the rows of the chosen page: filtered, sorted, and as many as a page has."""
     words = choice.search.lower().split()
     matching = [row for row in rows if _has(row, words)]
     key, largest_first = _SORTS[choice.sort]

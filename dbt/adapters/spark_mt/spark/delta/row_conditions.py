@@ -1,7 +1,7 @@
 """Conditions on the rows of a table by which Delta skips files, and reads few columns.
 
-A column with a value for each row says where rows are: by the range of its values, and by their
-list where they are few.
+Delta skips files by the range of a column's values, and by the list of its values where these are
+few.
 """
 
 from __future__ import annotations

@@ -88,10 +88,8 @@ class DeltaSource:
         return str(offset["reservoirId"]) if is_ours else None  # type: ignore[index]
 
     def is_of(self, position: Position) -> bool:
-        """Whether a position is one of this very table.
-
-        Delta reads on after a number, also in the log of another table that has the place now.
-        """
+        """As `StreamSource.is_of`."""
+        # Delta reads on after a number, also in the log of another table that has the place now.
         if not isinstance(position, VersionedPosition) or position == BEFORE_ALL:
             return True
         commit = self._log.commit(self._table, position.version)

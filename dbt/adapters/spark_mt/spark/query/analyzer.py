@@ -218,18 +218,7 @@ class SparkQueryAnalyzer:
     def analyze(
         self, query: str, recorded: tuple[SourceColumns, ...] = ()
     ) -> analyzer.AnalyzedQuery:
-        """Analyse `query`.
-
-        Args:
-            query: Its text.
-            recorded: The columns that its relations had when it was defined. These count in this
-                order, and those that came later after them.
-
-        Raises:
-            QueryError: Spark refuses it.
-            TemporaryObjectError: It uses temporary views, functions or session variables.
-            MaterializedTableError: It joins as of another time than the processing time.
-        """
+        """As `QueryAnalyzer.analyze`."""
         context = self._context or context_of(self._spark)
         try:
             return self._analyzed(query, context, recorded)

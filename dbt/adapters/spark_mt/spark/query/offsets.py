@@ -193,10 +193,7 @@ class KafkaSource(_OffsetSource):
         return kafka_position(self._ends(startingOffsets="earliest").start)
 
     def position_at(self, instant_ms: int) -> StartPosition:
-        """Return the position of the first records with a time at or after an instant.
-
-        Args:
-            instant_ms: Milliseconds since the epoch, UTC, as the records' own times are.
+        """As `StreamSource.position_at`, by the records' own times.
 
         Raises:
             SourceNotFoundError: The table, a topic or the broker cannot be reached.

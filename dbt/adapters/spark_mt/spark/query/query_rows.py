@@ -58,7 +58,7 @@ _INLINED = "__materialized_table_view_"
 
 @dataclass(frozen=True, slots=True)
 class Pins:
-    """What stands for the sources of a query.
+    """Replacements of the sources of a query: fixed versions, temporary views and streams.
 
     Args:
         reads: What reads each source that has versions as of one of them, by full name; also those

@@ -130,15 +130,9 @@ class SparkSourceReader:
         self._logs = LogReader(sessions)
 
     def positions(self, sources: Sequence[Source]) -> Positions:
-        """Return one state of all sources that existed at one moment.
-
-        Versions are listed until two listings in a row agree: then all of them were current at
-        the same time, between the two. In between, the ends of logs are read one by one.
-
-        Raises:
-            SourceNotFoundError: A source is gone.
-            MaterializedTableError: No two listings agree.
-        """
+        """As `SourceReader.positions`."""
+        # Versions are listed until two listings in a row agree: then all of them were current at
+        # the same time, between the two. In between, the ends of logs are read one by one.
         fixed: dict[str, Position] = {
             str(s.name): _fixed_position(s) for s in sources if s.kind is not SourceKind.VERSIONED
         }
@@ -178,10 +172,7 @@ class SparkSourceReader:
         return commit is not None and commit.identity == position.identity
 
     def is_current(self, source: Source, position: Position) -> bool:
-        """Whether a source is surely at a position, as cheaply as possible.
-
-        For a table that takes the check of three files.
-        """
+        """As `SourceReader.is_current`; for a table that takes the check of three files."""
         if isinstance(position, DefinitionPosition):
             text = self._details.definition_text(source.name, source.kind)
             return text is not None and _definition(text).same_state(position)

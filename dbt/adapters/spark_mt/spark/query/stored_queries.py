@@ -240,10 +240,7 @@ class StoredQueries:
         self._known = tables.known
 
     def analyze_stored(self, definition: ResolvedDefinition) -> AnalyzedQuery:
-        """Analyse the expanded query under its own catalog, schema and SQL confs.
-
-        It reads the columns that its relations had when it was defined.
-        """
+        """As `StoredQueryAnalyzer.analyze_stored`, over the columns that relations had then."""
         found = self._tables.valid(definition)
         analyzed = self._analyzed(definition) if found is None else found.analyzed
         options = definition.declared.options

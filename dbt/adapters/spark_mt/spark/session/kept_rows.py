@@ -39,7 +39,7 @@ _NUMBERS = count()
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A result that is kept.
+    """A result as a temporary view, with its number of rows.
 
     Args:
         view: The name of a temporary view of its rows.

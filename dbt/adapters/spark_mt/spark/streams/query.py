@@ -147,7 +147,6 @@ class StreamQueries:
 def _over(
     session: PrivateSession, definition: StoredDefinition, run: RefreshRun, views: dict[str, str]
 ) -> str:
-    """Return the query over views of its sources."""
     resolved = definition.resolved
     pins = Pins(
         replaced=views,

@@ -209,11 +209,7 @@ class SparkStreamRunner:
         return self._parts.checkpoints.can_resume(table_id, stream)
 
     def start(self, task: StreamTask) -> SparkStream:
-        """Follow the sources from what the table's rows reflect.
-
-        Raises:
-            MaterializedTableError: Spark cannot run the query as a stream.
-        """
+        """As `StreamRunner.start`, from what the table's rows reflect."""
         parts, definition = self._parts, task.table.definition
         resumes = task.resumes
         name = resumes.checkpoint if resumes else f"{batches.PASSING}{uuid4().hex[:12]}"

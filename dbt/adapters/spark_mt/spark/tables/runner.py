@@ -157,7 +157,6 @@ class SparkStepRunner:
         return partial(self._of(name).set_properties, name=name, properties=properties)
 
     def _of(self, name: TableName) -> SparkFormat:
-        """Return the format of a table that is there."""
         return self._tables.of(commit.table_of(self._details, name))
 
     def _names(self, name: TableName) -> TableFormat:

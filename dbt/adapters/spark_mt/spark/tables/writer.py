@@ -238,7 +238,6 @@ class ContentWriter:
         return partial(format_.apply_changes, spark, table, added, change.removed)
 
     def _of(self, definition: StoredDefinition) -> SparkFormat:
-        """Return the format of a table that is there."""
         return self._tables.of(commit.table_of(self._details, definition.name))
 
     def _write_partitions(
