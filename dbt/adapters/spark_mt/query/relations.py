@@ -162,8 +162,10 @@ class Relations:
             scope = replace(scope, columns=tuple(columns))
         rows = result.node
         for arg, (code, problem) in UNKNOWN.items():
-            if node.args.get(arg):
-                rows = ops.Opaque(code, problem, (rows,), is_complete=True)
+            if found := node.args.get(arg):
+                unpivot = arg == "pivots" and found[0].args.get("unpivot")
+                part = ops.Opaque(code, problem, (rows,), is_complete=True)
+                rows = replace(part, problem=_UNPIVOT) if unpivot else part
                 scope = replace(scope, columns=())
         return self._with_joins(rows, scope, node, place)
 
@@ -400,6 +402,7 @@ class Relations:
         return rows, replace(scope, columns=(*scope.columns, *added))
 
 
+_UNPIVOT = "it uses UNPIVOT; write LATERAL VIEW stack(…)"
 UNKNOWN = {"sample": ("SAMPLE", "it takes a sample"), "pivots": ("PIVOT", "it uses PIVOT")}
 
 
