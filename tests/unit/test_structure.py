@@ -90,6 +90,7 @@ EDGES: dict[str, set[str]] = {
         "spark.launch",
         "spark.session",
         "sql_tokens",
+        "statements",
     },
     "client": {"__version__", "definition", "execution", "spark.launch"},
     "connections": {
