@@ -139,6 +139,29 @@ STATEMENTS: tuple[StatementDoc, ...] = (
         ),
     ),
     StatementDoc(
+        "ADOPT",
+        f"ADOPT {_NAME} [IF EQUAL | AS OF TIMESTAMP 'text'] [clause …] AS query",
+        "Makes a materialized table of a plain table, which keeps rows, files and history. Its "
+        "rows count as those of the query now or at the instant; IF EQUAL compares them instead. "
+        "Otherwise it is CREATE OR ALTER.",
+        (
+            (
+                "ADOPT MATERIALIZED TABLE shop.revenue IF EQUAL\nFRESHNESS = INTERVAL '1' HOUR\n"
+                "AS SELECT day, sum(amount) AS revenue FROM shop.orders GROUP BY day"
+            ),
+            (
+                "ADOPT MATERIALIZED TABLE revenue AS OF TIMESTAMP '2026-01-31 08:00:00'\n"
+                "AS SELECT day, sum(amount) AS revenue FROM orders GROUP BY day"
+            ),
+        ),
+    ),
+    StatementDoc(
+        "ALTER … RELEASE",
+        f"ALTER {_NAME} RELEASE",
+        "Makes a plain table of it, which keeps rows, files and history.",
+        ("ALTER MATERIALIZED TABLE dwd_orders RELEASE",),
+    ),
+    StatementDoc(
         "ALTER … SUSPEND",
         f"ALTER {_NAME} SUSPEND",
         "Stops the refresh and keeps its positions.",
@@ -271,6 +294,18 @@ STATEMENTS: tuple[StatementDoc, ...] = (
         "view `materialized_table_system.jobs` has the same for queries, with who ran it and "
         "`last_heartbeat_time`.",
         ("SHOW JOBS",),
+    ),
+    StatementDoc(
+        "CHECK",
+        f"CHECK {_NAME} {{HEALTH | FRESHNESS [WITHIN INTERVAL 'n' unit] | QUERY}}",
+        "Lists what is wrong with the table, and nothing if all is well: whether it is healthy, "
+        "whether it meets its freshness, or whether its rows are those of its query over the state "
+        "of the sources that they reflect. QUERY costs what the query costs.",
+        (
+            "CHECK MATERIALIZED TABLE dwd_orders HEALTH",
+            "CHECK MATERIALIZED TABLE dwd_orders FRESHNESS WITHIN INTERVAL '10' MINUTES",
+            "CHECK MATERIALIZED TABLE dwd_orders QUERY",
+        ),
     ),
     StatementDoc(
         "EXPLAIN",

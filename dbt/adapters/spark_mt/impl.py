@@ -35,6 +35,7 @@ from dbt.adapters.spark_mt.connections import SparkMTConnectionManager
 from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import TableName, quote, quote_text
 from dbt.adapters.spark_mt.definition.errors import ConfigurationChangedError
+from dbt.adapters.spark_mt.execution import failing_rows
 from dbt.adapters.spark_mt.handle import SparkDatabaseError, logger, translated
 from dbt.adapters.spark_mt.relation import SparkMTRelation
 from dbt.adapters.spark_mt.spark.delta.releases import check_session
@@ -713,17 +714,17 @@ class SparkMTAdapter(SparkAdapter):
     @available.parse(lambda *_, **__: "")
     def differing_rows_sql(self, relation: BaseRelation, show: int) -> str:
         """A query for the rows by which a table differs from its query."""
-        return self._rows_sql(relation, partial(data_tests.differing_rows, limit=show))
+        return self._rows_sql(relation, partial(failing_rows.differing_rows, limit=show))
 
     @available.parse(lambda *_, **__: "")
     def unhealthy_rows_sql(self, relation: BaseRelation) -> str:
         """A query for the rows that say why a table is not healthy."""
-        return self._rows_sql(relation, data_tests.unhealthy_rows)
+        return self._rows_sql(relation, failing_rows.unhealthy_rows)
 
     def _rows_sql(
         self,
         relation: BaseRelation,
-        find: Callable[[MaterializedTables, str], Iterator[data_tests.FailingRow]],
+        find: Callable[[MaterializedTables, str], Iterator[failing_rows.FailingRow]],
     ) -> str:
         with self.working(f"test of {relation}") as tables:
             return data_tests.rows_query(find(tables, self.full_name(relation)))

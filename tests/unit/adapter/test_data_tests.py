@@ -4,17 +4,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from dbt.adapters.spark_mt.adapter.data_tests import (
-    FailingRow,
-    differing_rows,
-    rows_query,
-    stale_rows,
-    unhealthy_rows,
-)
+from dbt.adapters.spark_mt.adapter.data_tests import rows_query, stale_rows
 from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.errors import InvalidValueError
-from dbt.adapters.spark_mt.execution.checks import Difference, Lag
-from dbt.adapters.spark_mt.execution.ports import RowDifference, Side
+from dbt.adapters.spark_mt.execution.checks import Lag
+from dbt.adapters.spark_mt.execution.failing_rows import FailingRow
 
 
 def says(**answers):
@@ -70,31 +64,6 @@ def test_a_misspelt_duration_is_an_error_even_where_there_is_no_table():
 def test_a_table_that_cannot_be_asked_fails_its_tests():
     missing = conditions.NOT_FOUND(table="t")
     assert problems(stale_rows(says(lag=missing), "t", None)) == [("unknown lag", 1)]
-    assert problems(differing_rows(says(difference=missing), "t", 10)) == [("not comparable", 1)]
-
-
-def test_equal_rows():
-    assert list(differing_rows(says(difference=Difference("t")), "t", 10)) == []
-
-
-def test_the_last_row_stands_for_those_that_are_not_shown():
-    row = RowDifference(Side.MISSING, '{"a":1}', 2)
-    found = Difference("t", (row,), total=9, baseline="FROM_NOW", note="today is today")
-    shown, rest = differing_rows(says(difference=found), "t", 1)
-    assert (shown.problem, shown.failures) == ("missing row", 2)
-    assert shown.details == '{"a":1} (baseline: FROM_NOW; today is today)'
-    assert (rest.problem, rest.failures) == ("more rows", 7)
-
-
-def test_rows_that_cannot_be_compared_have_a_reason():
-    found = Difference("t", problem="the source s has no versions")
-    ((problem, failures),) = problems(differing_rows(says(difference=found), "t", 1))
-    assert (problem, failures) == ("not comparable", 1)
-
-
-def test_every_problem_of_a_table_is_a_row():
-    rows = list(unhealthy_rows(says(health=("one", "two")), "t"))
-    assert [row.details for row in rows] == ["one", "two"]
 
 
 def test_rows_become_a_query_with_spark_literals():

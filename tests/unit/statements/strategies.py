@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timezone
+
 from hypothesis import strategies as st
 
 from dbt.adapters.spark_mt.definition.columns import (
@@ -162,6 +164,18 @@ partitions = st.lists(
 
 by_node = {
     nodes.CreateTable: creates,
+    nodes.Adopt: st.builds(nodes.Adopt, table_names, declared_definitions(), st.booleans())
+    | st.builds(
+        nodes.Adopt,
+        table_names,
+        declared_definitions(),
+        as_of=st.datetimes(timezones=st.none() | st.just(timezone.utc)),
+    ),
+    nodes.Release: st.builds(nodes.Release, table_names),
+    nodes.CheckTable: st.builds(nodes.CheckTable, table_names, st.sampled_from(nodes.CheckKind))
+    | st.builds(
+        nodes.CheckTable, table_names, st.just(nodes.CheckKind.FRESHNESS), st.none() | freshness
+    ),
     nodes.Suspend: st.builds(nodes.Suspend, table_names),
     nodes.Resume: st.builds(nodes.Resume, table_names, maybe_options),
     nodes.Refresh: st.builds(nodes.Refresh, table_names, partitions),

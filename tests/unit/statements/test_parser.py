@@ -1,3 +1,5 @@
+from datetime import datetime, timezone
+
 import pytest
 
 from dbt.adapters.spark_mt.definition import conditions
@@ -14,6 +16,7 @@ from dbt.adapters.spark_mt.definition.modes import (
     StateRetention,
     StateRetentionType,
 )
+from dbt.adapters.spark_mt.statements import nodes
 from dbt.adapters.spark_mt.statements.nodes import (
     AddQuery,
     AlterQuery,
@@ -288,6 +291,25 @@ def test_forms_of_alter(form, expected):
 @pytest.mark.parametrize(
     ("sql", "expected"),
     [
+        ("ADOPT MATERIALIZED TABLE t AS SELECT 1", nodes.Adopt(T, DeclaredDefinition("SELECT 1"))),
+        (
+            "ADOPT MATERIALIZED TABLE t IF EQUAL COMMENT 'c' AS SELECT 1",
+            nodes.Adopt(T, DeclaredDefinition("SELECT 1", comment="c"), if_equal=True),
+        ),
+        (
+            "ADOPT MATERIALIZED TABLE t AS OF TIMESTAMP '2026-01-31 08:00:00+00:00' AS SELECT 1",
+            nodes.Adopt(
+                T,
+                DeclaredDefinition("SELECT 1"),
+                as_of=datetime(2026, 1, 31, 8, tzinfo=timezone.utc),
+            ),
+        ),
+        ("ALTER MATERIALIZED TABLE t RELEASE", nodes.Release(T)),
+        ("CHECK MATERIALIZED TABLE t QUERY", nodes.CheckTable(T, nodes.CheckKind.QUERY)),
+        (
+            "CHECK MATERIALIZED TABLE t FRESHNESS WITHIN INTERVAL '2' HOURS",
+            nodes.CheckTable(T, nodes.CheckKind.FRESHNESS, Freshness.of("2", "HOUR")),
+        ),
         ("DROP MATERIALIZED TABLE IF EXISTS t", DropTable(T, if_exists=True)),
         ("SHOW MATERIALIZED TABLES", ShowTables()),
         ("SHOW MATERIALIZED TABLES FROM c.`s d`", ShowTables(("c", "s d"))),

@@ -3,12 +3,15 @@ import pytest
 from dbt.adapters.spark_mt.definition.errors import StatementSyntaxError
 from dbt.adapters.spark_mt.statements import parser
 from dbt.adapters.spark_mt.statements.nodes import (
+    Adopt,
     AlterQuery,
+    CheckTable,
     CreateTable,
     DescribeJob,
     DescribeTable,
     DropTable,
     Explain,
+    Release,
     ShowCreate,
     ShowJobs,
     ShowTables,
@@ -37,6 +40,9 @@ QUERY_COMMENT = (
         ("DESC JOB 'x'", DescribeJob),
         ('describe job r"x"', DescribeJob),
         ("SHOW JOBS", ShowJobs),
+        ("adopt materialized table t as select 1", Adopt),
+        ("ALTER MATERIALIZED TABLE t RELEASE", Release),
+        ("Check Materialized Table t Health", CheckTable),
         ("SHOW JOBS;", ShowJobs),
         ("EXPLAIN CREATE OR ALTER MATERIALIZED TABLE t AS SELECT 1", Explain),
         ("EXPLAIN ALTER MATERIALIZED TABLE t AS SELECT 1", Explain),

@@ -59,6 +59,12 @@ UNREADABLE_TEXT = _statement(
     text="this is {problem}.",
     remedy="Close it; a quote inside a text is written doubled or after a backslash.",
 )
+ADOPT_INSTANT = _statement(
+    "MATERIALIZED_TABLE_ADOPT_INSTANT",
+    "AS OF of ADOPT holds a text that is no timestamp.",
+    text="'{value}' is no timestamp.",
+    remedy="Write it as '2026-01-31 08:00:00', in the time zone of the session, or with a zone.",
+)
 UNKNOWN_CLAUSE = _statement(
     "MATERIALIZED_TABLE_UNKNOWN_CLAUSE",
     "A word is where a clause must begin, and no clause begins with it.",
@@ -977,9 +983,10 @@ EXPECTED = Condition(
     text="{table} is a {kind}, not a materialized table; nothing was changed.",
     remedy=(
         "Choose another name, or drop the {kind} first; dropping a table removes its rows for "
-        "good. In dbt, `adopt: true` takes a plain table that has versions and the same columns "
-        "over with its rows, files and history, for one commit; --full-refresh replaces it by a "
-        "table whose rows are all computed from the sources that exist today."
+        "good. ADOPT MATERIALIZED TABLE (in dbt, `adopt: true`) takes a plain table that has "
+        "versions and the same columns over with its rows, files and history, for one commit. In "
+        "dbt, --full-refresh replaces it by a table whose rows are all computed from the sources "
+        "that exist today."
     ),
     cost=RemedyCost.TABLE,
 )

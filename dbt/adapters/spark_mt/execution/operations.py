@@ -19,7 +19,7 @@ from dbt.adapters.spark_mt.definition.definition import StoredTable, Unreadable
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError, about
 from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus, Wait
 from dbt.adapters.spark_mt.definition.positions import FollowedPosition
-from dbt.adapters.spark_mt.execution import alter, results
+from dbt.adapters.spark_mt.execution import alter, failing_rows, results
 from dbt.adapters.spark_mt.execution.create import Definitions
 from dbt.adapters.spark_mt.execution.executor import stored_table
 from dbt.adapters.spark_mt.execution.jobs import keeper_of
@@ -494,10 +494,21 @@ def executed(
     return result
 
 
+def _adopted(statement: nodes.Adopt, environment: Environment) -> results.StatementOutcome:
+    create = nodes.CreateTable(_CREATE_OR_ALTER, statement.name, statement.declared)
+    terms = results.AdoptionTerms(statement.as_of, statement.if_equal)
+    return alter.Adoptions(environment).adopt(create, terms)[0]
+
+
 _CARRY_OUT: dict[type, Callable[[Any, Environment], results.StatementResult]] = {
     nodes.CreateTable: lambda s, e: results.change_result(
         s.form.value, Definitions(e).create(s)[0]
     ),
+    nodes.Adopt: lambda s, e: results.change_result("ADOPT", _adopted(s, e)),
+    nodes.Release: lambda s, e: results.change_result(
+        "RELEASE", alter.Adoptions(e).release(s.name)
+    ),
+    nodes.CheckTable: failing_rows.checked,
     nodes.DropTable: lambda s, e: results.change_result("DROP", Definitions(e).drop(s)),
     nodes.Refresh: lambda s, e: results.refresh_result(
         Refreshes(e).carry_out(s.name, RequestedRefresh(s.partition))

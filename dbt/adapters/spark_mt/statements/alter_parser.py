@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     AlterStatement = (
         nodes.Suspend
+        | nodes.Release
         | nodes.Resume
         | nodes.Refresh
         | nodes.SetClause
@@ -325,6 +326,7 @@ def _unsupported(cursor: Cursor, name: TableName, read: str) -> StatementSyntaxE
 
 _FORMS: dict[str, Callable[[Cursor, TableName], AlterStatement]] = {
     "SUSPEND": lambda _, name: nodes.Suspend(name),
+    "RELEASE": lambda _, name: nodes.Release(name),
     "RESUME": _read_resume,
     "REFRESH": lambda cursor, name: nodes.Refresh(
         name, _read_partition(cursor) if cursor.accept("PARTITION") else ()
@@ -337,6 +339,7 @@ ALTER_FORMS = (
     "SUSPEND",
     "RESUME",
     "REFRESH",
+    "RELEASE",
     *(f"SET {keyword}" for keyword in _ALONE),
     *(f"RESET {keyword}" for keyword in _RESET),
     "SET (…)",

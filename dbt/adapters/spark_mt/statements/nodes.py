@@ -7,8 +7,11 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from dbt.adapters.spark_mt.definition.columns import Pairs, TableName
     from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
+    from dbt.adapters.spark_mt.definition.freshness import Freshness
 
 
 class CreateForm(Enum):
@@ -27,6 +30,49 @@ class CreateTable:
     name: TableName
     declared: DeclaredDefinition
     if_not_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Adopt:
+    """ADOPT MATERIALIZED TABLE name [IF EQUAL | AS OF TIMESTAMP 'text'] … AS query.
+
+    Args:
+        if_equal: Whether the rows are compared with those of the query instead of trusted.
+        as_of: The instant whose state of the sources the rows reflect; None for now.
+    """
+
+    name: TableName
+    declared: DeclaredDefinition
+    if_equal: bool = False
+    as_of: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """ALTER MATERIALIZED TABLE name RELEASE."""
+
+    name: TableName
+
+
+class CheckKind(Enum):
+    """What CHECK checks; the value is its keyword."""
+
+    HEALTH = "HEALTH"
+    FRESHNESS = "FRESHNESS"
+    QUERY = "QUERY"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckTable:
+    """CHECK MATERIALIZED TABLE name {HEALTH | FRESHNESS [WITHIN INTERVAL 'n' unit] | QUERY}.
+
+    Args:
+        within: The lag that is allowed; None for that of the table's own freshness.
+    """
+
+    name: TableName
+    kind: CheckKind
+    within: Freshness | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +213,9 @@ class Explain:
 
 Statement = (
     CreateTable
+    | Adopt
+    | Release
+    | CheckTable
     | Suspend
     | Resume
     | Refresh
@@ -186,5 +235,5 @@ Statement = (
 
 PLANNED = (CreateTable, AlterQuery, AddQuery, SetClause, SetOptions, ResetOptions)
 """The statements that change a definition, of which a plan can be made."""
-RELAYED = (*PLANNED, Refresh, Suspend, Resume)
+RELAYED = (*PLANNED, Adopt, Release, Refresh, Suspend, Resume)
 """The statements that a manager carries out for a session of its Spark Connect server."""

@@ -1,4 +1,4 @@
-"""Parser of CREATE, DROP, SHOW, DESC and EXPLAIN, and routing of statements.
+"""Parser of CREATE, ADOPT, CHECK, DROP, SHOW, DESC and EXPLAIN, and routing of statements.
 
 Routing decides which statements are about materialized tables. All others go to Spark byte for
 byte.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt import sql_tokens
@@ -16,7 +17,7 @@ from dbt.adapters.spark_mt.definition.columns import Check, ColumnSpec, Constrai
 from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.sql_tokens import TokenKind
 from dbt.adapters.spark_mt.statements import alter_parser, clauses, lexer, nodes
-from dbt.adapters.spark_mt.statements.values import read_column_names, read_query, refuse_duplicates
+from dbt.adapters.spark_mt.statements import values as clause_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,7 +59,9 @@ def _read_column_list(
         constraints.append(constraint)
 
     cursor.items(read)
-    refuse_duplicates(cursor, [(column.name, token) for column, token in columns], "column")
+    clause_values.refuse_duplicates(
+        cursor, [(column.name, token) for column, token in columns], "column"
+    )
     bare = {column.name: token for column, token in columns if column.type is None}
     typed = ", ".join(column.name for column, _ in columns if column.type is not None)
     if bare and typed:
@@ -78,7 +81,7 @@ def _read_constraint(cursor: lexer.Cursor) -> Constraint:
     instead = alter_parser.constraint_advice(cursor)
     name = cursor.name("a constraint's name") if cursor.accept("CONSTRAINT") else None
     if cursor.accept("PRIMARY", "KEY"):
-        columns = read_column_names(cursor)
+        columns = clause_values.read_column_names(cursor)
         if not cursor.accept("NOT", "ENFORCED"):
             raise cursor.error(conditions.ENFORCED_KEY)
         return PrimaryKey(columns, name)
@@ -202,8 +205,46 @@ def _read_create(cursor: lexer.Cursor) -> nodes.CreateTable:
     name = lexer.read_table_name(cursor)
     values: dict[str, Any] = clauses.read_clauses(cursor, CREATE_PARTS)
     columns, constraints = values.pop("items", ((), ()))
-    declared = DeclaredDefinition(read_query(cursor), columns, constraints, **values)
+    declared = DeclaredDefinition(clause_values.read_query(cursor), columns, constraints, **values)
     return nodes.CreateTable(form, name, declared, if_not_exists)
+
+
+def _read_adopt(cursor: lexer.Cursor) -> nodes.Adopt:
+    cursor.statement = "ADOPT MATERIALIZED TABLE"
+    cursor.expect("ADOPT")
+    lexer.refuse_temporary(cursor)
+    cursor.expect("MATERIALIZED", "TABLE")
+    name = lexer.read_table_name(cursor)
+    if_equal = cursor.accept("IF", "EQUAL")
+    as_of = _read_instant(cursor) if cursor.accept("AS", "OF") else None
+    values: dict[str, Any] = clauses.read_clauses(cursor, CREATE_PARTS)
+    columns, constraints = values.pop("items", ((), ()))
+    declared = DeclaredDefinition(clause_values.read_query(cursor), columns, constraints, **values)
+    return nodes.Adopt(name, declared, if_equal, as_of)
+
+
+def _read_instant(cursor: lexer.Cursor) -> datetime:
+    cursor.expect("TIMESTAMP")
+    token = cursor.peek()
+    text = cursor.string("a timestamp")
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError as error:
+        raise cursor.error(conditions.ADOPT_INSTANT, token, value=text) from error
+
+
+def _read_check(cursor: lexer.Cursor) -> nodes.CheckTable:
+    cursor.statement = "CHECK MATERIALIZED TABLE"
+    cursor.expect("CHECK")
+    lexer.refuse_temporary(cursor)
+    cursor.expect("MATERIALIZED", "TABLE")
+    name = lexer.read_table_name(cursor)
+    known = tuple(kind.value for kind in nodes.CheckKind)
+    kind = nodes.CheckKind(cursor.choice("CHECK MATERIALIZED TABLE", known))
+    is_limited = kind is nodes.CheckKind.FRESHNESS and cursor.accept("WITHIN")
+    return nodes.CheckTable(
+        name, kind, clause_values.read_freshness(cursor) if is_limited else None
+    )
 
 
 def _read_drop(cursor: lexer.Cursor) -> nodes.DropTable:
@@ -281,6 +322,8 @@ def _read_show_tables(cursor: lexer.Cursor) -> nodes.ShowTables:
 _READERS: dict[str, Callable[[lexer.Cursor], Statement]] = {
     "CREATE": _read_create,
     "ALTER": alter_parser.read_alter,
+    "ADOPT": _read_adopt,
+    "CHECK": _read_check,
     "DROP": _read_drop,
     "SHOW": _read_show,
     "DESC": _read_describe,
@@ -306,7 +349,10 @@ def parse(sql: str) -> Statement:
     return statement
 
 
-_MENTION = re.compile(r"materialized|\bjobs?\b", re.IGNORECASE)
+MENTION = r"materialized|\bjobs?\b"
+"""What every statement about materialized tables contains, whatever the case."""
+FIRST_WORDS = tuple(_READERS)
+_MENTION = re.compile(MENTION, re.IGNORECASE)
 _WORD = re.compile(r"\w+")
 _MOST_WORDS = 9
 _TABLE = r"(?:GLOBAL )?(?:TEMP |TEMPORARY )?MATERIALIZED TABLE\b"
@@ -315,7 +361,7 @@ _OURS = re.compile(
     "|".join(
         (
             _CREATE,
-            rf"(?:ALTER|DROP) {_TABLE}",
+            rf"(?:ADOPT|ALTER|CHECK|DROP) {_TABLE}",
             r"SHOW CREATE (?:OR ALTER )?MATERIALIZED TABLE\b",
             r"SHOW MATERIALIZED TABLES?\b",
             r"SHOW JOBS\b",

@@ -69,6 +69,23 @@ def _alter_query(node: nodes.AlterQuery) -> str:
     return "\n".join([*options, *given, "AS", node.declared.query])
 
 
+def _adopt(node: nodes.Adopt) -> str:
+    head, _, rest = render_create(
+        nodes.CreateTable(nodes.CreateForm.CREATE, node.name, node.declared), {}
+    ).partition(node.name.sql)
+    terms = " IF EQUAL" if node.if_equal else ""
+    if node.as_of is not None:
+        terms = f" AS OF TIMESTAMP {quote_text(node.as_of.isoformat(' '))}"
+    return f"{head.replace('CREATE', 'ADOPT', 1)}{node.name.sql}{terms}{rest}"
+
+
+def _check(node: nodes.CheckTable) -> str:
+    within = (
+        "" if node.within is None else f" WITHIN {clauses.BY_FIELD['freshness'].sql(node.within)}"
+    )
+    return f"CHECK MATERIALIZED TABLE {node.name.sql} {node.kind.value}{within}"
+
+
 def _set_clause(node: nodes.SetClause) -> str:
     clause = clauses.BY_FIELD[node.field]
     return f"RESET {clause.keyword}" if node.value is None else f"SET {clause.text(node.value)}"
@@ -92,6 +109,9 @@ def _alter(form: Callable[[Any], str], blank: str = " ") -> Callable[[Any], str]
 
 _RENDERERS: dict[type, Callable[[Any], str]] = {
     nodes.CreateTable: lambda n: render_create(n, {}),
+    nodes.Adopt: _adopt,
+    nodes.CheckTable: _check,
+    nodes.Release: _alter(lambda _: "RELEASE"),
     nodes.Suspend: _alter(lambda _: "SUSPEND"),
     nodes.Resume: _alter(
         lambda n: f"RESUME WITH {clauses.options_text(n.options)}" if n.options else "RESUME"
