@@ -19,6 +19,7 @@ EXAMPLES = Path(__file__).parents[1] / "examples" / "python" / "api.py"
 GROUPS = {
     "Statements": (
         "sql",
+        "enable_sql",
         "execute",
         "materialize",
         "plan",

@@ -46,6 +46,12 @@ def sql(tables: MaterializedTables) -> None:
     assert rows[0]["total"] == 30
 
 
+def enable_sql(tables: MaterializedTables) -> None:
+    spark = tables.enable_sql()
+    spark.sql("SHOW MATERIALIZED TABLES IN sales").show()
+    assert spark.sql("ALTER MATERIALIZED TABLE sales.large REFRESH").first().rows is None
+
+
 def execute(tables: MaterializedTables) -> None:
     result = tables.execute("SHOW MATERIALIZED TABLES IN sales")
     assert result is not None  # None for other SQL, which is not carried out

@@ -66,9 +66,12 @@ from dbt.adapters.spark_mt.planning.steps import Unregister, plan_registration
 from dbt.adapters.spark_mt.resolution.row_lineage import row_shape
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment, utc_now
 from dbt.adapters.spark_mt.spark.launch.task_log import TaskLog
+from dbt.adapters.spark_mt.spark.parser import hook
+from dbt.adapters.spark_mt.spark.parser.hook import HookOverConnectError, UnusableHookError
+from dbt.adapters.spark_mt.spark.query.stored_queries import KnownQueries
 from dbt.adapters.spark_mt.spark.registry.registry import SparkCorrections, SparkScan
 from dbt.adapters.spark_mt.spark.registry.system_table import SystemTable
-from dbt.adapters.spark_mt.spark.session.errors import of_the_user, unlogged_methods
+from dbt.adapters.spark_mt.spark.session.errors import of_the_user, unlogged, unlogged_methods
 from dbt.adapters.spark_mt.spark.session.private_session import PrivateSessions
 from dbt.adapters.spark_mt.statements.parser import ParsedStatement, parse_name
 from dbt.adapters.spark_mt.statements.values import query_text
@@ -98,6 +101,7 @@ __all__ = [
     "DriftKind",
     "Figure",
     "FreshnessStatus",
+    "HookOverConnectError",
     "HostPhase",
     "HostProgress",
     "HostingOverConnectError",
@@ -131,6 +135,7 @@ __all__ = [
     "TableName",
     "TemporaryObjectError",
     "UnknownPosition",
+    "UnusableHookError",
     "Verdict",
     "VersionedPosition",
     "Wait",
@@ -138,6 +143,50 @@ __all__ = [
     "Watermark",
     "Write",
 ]
+
+
+class _SqlEngine:
+    """An `SqlEngine` for the sessions of this process; each statement has ports of its own."""
+
+    def __init__(
+        self,
+        shared: SparkEnvironment,
+        task_log: TaskLog,
+        done: Callable[[StatementOutcome], StatementOutcome],
+    ) -> None:
+        self._shared = shared
+        self._task_log = task_log
+        self._done = done
+        self._known = KnownQueries()
+        self._running: dict[str, PrivateSessions] = {}
+
+    def carry_out(self, spark: SparkSession, text: str, request_id: str) -> StatementResult:
+        """As `SqlEngine.carry_out`."""
+        shared = self._shared.value
+        made = SparkEnvironment(
+            spark,
+            owner=shared.owner,
+            clock=shared.clock,
+            known=self._known,
+            reading=self._shared.reading,
+        )
+        self._running[request_id] = made.sessions
+        try:
+            with unlogged(), self._task_log.off():
+                result = TableOperations(made.value).execute(text)
+        finally:
+            del self._running[request_id]
+        if result is None:
+            raise TypeError(text)
+        if result.outcome is not None:
+            self._done(result.outcome)
+        return result
+
+    def interrupt(self, request_id: str) -> None:
+        """As `SqlEngine.interrupt`."""
+        found = self._running.get(request_id)
+        if found is not None:
+            found.interrupt()
 
 
 @unlogged_methods(lambda tables: tables._task_log.off())  # noqa: SLF001 - of this class
@@ -186,6 +235,23 @@ class MaterializedTables(TableOperations):
             return self._spark.sql(statement)
         schema = ", ".join(f"`{column.name}` {column.type}" for column in result.columns)
         return self._spark.createDataFrame([tuple(row) for row in result.rows], schema)
+
+    def enable_sql(self) -> SparkSession:
+        """Let `spark.sql()` of this session run statements about materialized tables, too.
+
+        So do sessions that are made from it from now on. It takes a second, once, and holds until
+        Spark stops. Errors are Spark's `AnalysisException` with our condition and text.
+
+        Returns:
+            The session.
+
+        Raises:
+            HookOverConnectError: The session is one of Spark Connect; its server decides.
+            UnusableHookError: This release of Spark does not take the hook.
+        """
+        engine = _SqlEngine(self._engine, self._task_log, self._done)
+        hook.enter(hook.install(self._spark, engine, is_of_connect=False), self._spark)
+        return self._spark
 
     def derive_again(self, catalog: str | None = None) -> tuple[Derivation, ...]:
         """Derive freshness and refresh mode again where definitions left them open.

@@ -1,0 +1,1 @@
+"""Hook in Spark's parser for statements about materialized tables."""

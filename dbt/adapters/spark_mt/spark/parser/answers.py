@@ -1,0 +1,218 @@
+"""Answers to statements that Spark's parser passes on: rows or an error, as JSON."""
+
+from __future__ import annotations
+
+import json
+import logging
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from threading import BoundedSemaphore, Event, Lock
+from typing import TYPE_CHECKING, Any, Protocol
+
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.execution.errors import UnexpectedError, problem_of
+from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_error
+from dbt.adapters.spark_mt.statements.errors import StatementSyntaxError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
+    from dbt.adapters.spark_mt.execution.results import StatementResult
+
+
+_LOGGER = logging.getLogger(__name__)
+_AT_MOST = 16
+_LOOK_EVERY_S = 0.2
+_MICROS = 1_000_000
+SQL_STATES = {
+    "MATERIALIZED_TABLE_ALREADY_EXISTS": "42P07",
+    "MATERIALIZED_TABLE_CONCURRENT_CHANGE": "40001",
+    "MATERIALIZED_TABLE_EXPECTED": "42809",
+    "MATERIALIZED_TABLE_NOT_FOUND": "42P01",
+    "MATERIALIZED_TABLE_SQL_BEFORE_STOP": "57P01",
+    "MATERIALIZED_TABLE_SQL_CANCELED": "57014",
+    "MATERIALIZED_TABLE_STATEMENT_FAILED": "58000",
+    "MATERIALIZED_TABLE_UNEXPECTED_ERROR": "XX000",
+}
+"""SQLSTATE by condition."""
+SYNTAX_STATE = "42601"
+OTHER_STATE = "42000"
+"""SQLSTATE of every other condition: the statement breaks a rule."""
+
+
+class ParametersError(MaterializedTableError):
+    """A client gave values for parameters of one of our statements."""
+
+    condition = "MATERIALIZED_TABLE_SQL_PARAMETERS"
+    text = "The statement came with values of parameters, which only statements of Spark take."
+    remedy = "Write the values into the text of the statement. Nothing was done."
+
+
+class LookedAtError(MaterializedTableError):
+    """A client asks for columns or plan of a statement, which would carry it out each time."""
+
+    condition = "MATERIALIZED_TABLE_SQL_NOT_A_QUERY"
+    text = (
+        "The client asked for the columns or the plan of the statement. Spark would carry the "
+        "statement out for that, and again for its rows."
+    )
+    remedy = "Send it as a command, which runs once, as spark.sql() does. Nothing was done."
+
+
+class CanceledError(MaterializedTableError):
+    """A statement was interrupted before it began."""
+
+    condition = "MATERIALIZED_TABLE_SQL_CANCELED"
+    text = "The statement was interrupted while it waited for others to end."
+    remedy = "Run it again. Nothing was done."
+
+
+class BeforeStopError(MaterializedTableError):
+    """The process that carries out statements is about to stop."""
+
+    condition = "MATERIALIZED_TABLE_SQL_BEFORE_STOP"
+    text = "The process that carries out statements about materialized tables is about to stop."
+    remedy = "Run the statement again when it has started. Nothing was done."
+
+
+class PassedStatement(Protocol):
+    """A statement that Spark's parser passes on, with what is known of its client."""
+
+    id: str
+    text: str
+    has_parameters: bool
+    is_looked_at: bool
+    """Whether the client asks for columns or plan only."""
+
+    def session(self) -> SparkSession:
+        """Return the client's session."""
+        ...
+
+
+class SqlEngine(Protocol):
+    """Carries out statements about materialized tables in the sessions of clients."""
+
+    def carry_out(self, spark: SparkSession, text: str, request_id: str) -> StatementResult:
+        """Carry out a statement in a session; returns at its end.
+
+        Raises:
+            MaterializedTableError: It is not valid or failed.
+        """
+        ...
+
+    def interrupt(self, request_id: str) -> None:
+        """Interrupt what the statement of a request runs at this moment, if it is not over."""
+        ...
+
+
+class Answers:
+    """Statements of all clients; a few are carried out at the same time, others wait.
+
+    Args:
+        engine: Carries them out.
+        at_most: How many at the same time.
+    """
+
+    def __init__(self, engine: SqlEngine, at_most: int = _AT_MOST) -> None:
+        self._engine = engine
+        self._places = BoundedSemaphore(at_most)
+        self._interrupted: dict[str, Event] = {}
+        self._lock = Lock()
+        self._is_closed = False
+
+    def close(self) -> None:
+        """Refuse all statements from now on; those that run continue."""
+        self._is_closed = True
+
+    def answer(self, statement: PassedStatement) -> str:
+        """Carry out a statement, and return its rows or its error as a document."""
+        try:
+            result = self._result(statement)
+        except Exception as error:  # noqa: BLE001 - every error is the client's
+            return json.dumps({"error": error_document(error)})
+        return json.dumps(rows_document(result))
+
+    def interrupt(self, statement_id: str) -> None:
+        """Interrupt a statement, whether it waits or runs."""
+        with self._lock:
+            found = self._interrupted.get(statement_id)
+        if found is not None:
+            found.set()
+            self._engine.interrupt(statement_id)
+
+    def _result(self, statement: PassedStatement) -> StatementResult:
+        if statement.has_parameters:
+            raise ParametersError
+        if statement.is_looked_at:
+            raise LookedAtError
+        with self._place(statement.id):
+            return self._engine.carry_out(statement.session(), statement.text, statement.id)
+
+    @contextmanager
+    def _place(self, statement_id: str) -> Iterator[None]:
+        interrupted = Event()
+        with self._lock:
+            self._interrupted[statement_id] = interrupted
+        try:
+            while not self._places.acquire(timeout=_LOOK_EVERY_S):
+                self._refuse(interrupted)
+            try:
+                self._refuse(interrupted)
+                yield
+            finally:
+                self._places.release()
+        finally:
+            with self._lock:
+                del self._interrupted[statement_id]
+
+    def _refuse(self, interrupted: Event) -> None:
+        if interrupted.is_set():
+            raise CanceledError
+        if self._is_closed:
+            raise BeforeStopError
+
+
+def error_document(error: Exception) -> dict[str, Any]:
+    """Return an error as JSON values; one of Spark keeps its condition and SQLSTATE."""
+    if not isinstance(error, MaterializedTableError):
+        if is_spark_error(error):
+            failure = failure_of(error)
+            return {
+                "condition": failure.condition,
+                "sql_state": failure.sql_state or OTHER_STATE,
+                "message": f"[{failure.condition}] {failure.message}",
+                "parameters": failure.parameters,
+            }
+        _LOGGER.error("a statement failed unexpectedly", exc_info=error)
+        error = UnexpectedError(problem=f"{type(error).__name__}: {problem_of(error)}")
+    other = SYNTAX_STATE if isinstance(error, StatementSyntaxError) else OTHER_STATE
+    return {
+        "condition": error.condition,
+        "sql_state": SQL_STATES.get(error.condition, other),
+        "message": problem_of(error),
+        "parameters": error.parameters,
+    }
+
+
+def rows_document(result: StatementResult) -> dict[str, Any]:
+    """Return rows as JSON values: an instant in microseconds, a map as two lists."""
+    return {
+        "schema": ", ".join(f"`{column.name}` {column.type}" for column in result.columns),
+        "rows": [[_value(value) for value in row] for row in result.rows],
+    }
+
+
+def _value(value: object) -> object:
+    if isinstance(value, datetime):
+        utc = value if value.tzinfo else value.astimezone()
+        passed = utc - datetime(1970, 1, 1, tzinfo=timezone.utc)
+        return (passed.days * 86_400 + passed.seconds) * _MICROS + passed.microseconds
+    if isinstance(value, dict):
+        return [[_value(key) for key in value], [_value(each) for each in value.values()]]
+    if isinstance(value, list | tuple):
+        return [_value(each) for each in value]
+    if value is None or isinstance(value, str | int | float):
+        return value
+    raise TypeError(type(value).__name__)

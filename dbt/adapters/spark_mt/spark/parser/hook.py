@@ -1,0 +1,193 @@
+"""Installation of the hook in Spark's parser: Java that the driver's Janino compiles."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.execution.errors import problem_of
+from dbt.adapters.spark_mt.spark.parser.answers import Answers
+from dbt.adapters.spark_mt.spark.session.private_session import is_connect
+from dbt.adapters.spark_mt.statements import parser
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from dbt.adapters.spark_mt.spark.parser.answers import SqlEngine
+
+    Java = Any
+
+
+SOURCE = Path(__file__).with_name("StatementHook.java")
+CLASS = "dbt.adapters.spark_mt.StatementHook"
+NESTED = ("Failed", "Parser", "Refused", "Rows", "Statement", "Work")
+_LOGGER = logging.getLogger(__name__)
+_JAVA_RELEASE = 8
+"""Of static methods in interfaces; Janino's own default is older."""
+
+
+class UnusableHookError(MaterializedTableError):
+    """Spark's classes do not take the hook."""
+
+    condition = "MATERIALIZED_TABLE_SQL_HOOK_UNUSABLE"
+    text = "Spark {version} cannot be taught the statements about materialized tables: {problem}"
+    remedy = (
+        "dbt, `spark-mt sql` and MaterializedTables.sql() run them all the same. Use a release of "
+        "Spark that docs/compatibility.md lists, or report this text to the project."
+    )
+
+
+class HookOverConnectError(MaterializedTableError):
+    """A client of Spark Connect cannot change the parser of the server."""
+
+    condition = "MATERIALIZED_TABLE_SQL_HOOK_OVER_CONNECT"
+    text = "This session is one of Spark Connect, and its server parses its statements."
+    remedy = (
+        "A refresh manager's server understands them in every session (`spark-mt serve`). In a "
+        "session of another server, run them with MaterializedTables.sql(). Nothing was changed."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """The hook in the parsers of a driver.
+
+    Args:
+        java: The object in the JVM.
+        answers: What carries out statements.
+    """
+
+    java: Java
+    answers: Answers
+
+    def close(self) -> None:
+        """Refuse all statements from now on."""
+        self.answers.close()
+
+
+class _Statement:
+    """A `PassedStatement` of the JVM."""
+
+    def __init__(self, java: Java, spark: SparkSession) -> None:
+        self.id = str(java.id())
+        self.text = str(java.text())
+        self.has_parameters = bool(java.hasParameters())
+        self.is_looked_at = bool(java.isLookedAt())
+        self._java = java
+        self._spark = spark
+
+    def session(self) -> SparkSession:
+        """Return the client's session: confs, current schema and temporary views are its own."""
+        from pyspark.sql import SparkSession
+
+        return SparkSession(self._spark.sparkContext, self._java.session())
+
+
+class _Engine:
+    """The `java.util.function.BiFunction` that the JVM calls."""
+
+    def __init__(self, spark: SparkSession, answers: Answers) -> None:
+        self._spark = spark
+        self._answers = answers
+
+    def apply(self, request: str, argument: Java) -> str:
+        """Answer a request of the hook."""
+        if request == "is_ours":
+            return "true" if parser.is_ours(argument) else "false"
+        if request == "interrupt":
+            self._answers.interrupt(argument)
+            return ""
+        return self._answers.answer(_Statement(argument, self._spark))
+
+    class Java:
+        """The interface, for py4j."""
+
+        implements = ("java.util.function.BiFunction",)
+
+
+_COMPILED: WeakKeyDictionary[Java, Java] = WeakKeyDictionary()
+"""The class of each JVM, by py4j's view of it."""
+
+
+def compiled(spark: SparkSession) -> Java:
+    """Return the hook's class in the driver; to compile it takes a second, once.
+
+    Raises:
+        UnusableHookError: Spark's classes do not fit it.
+    """
+    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - no public way to the JVM
+    if jvm not in _COMPILED:
+        _COMPILED[jvm] = _compile(jvm, spark.version)
+    return _COMPILED[jvm]
+
+
+def _compile(jvm: Java, version: str) -> Java:
+    try:
+        compiler = jvm.org.codehaus.janino.SimpleCompiler()
+        compiler.setSourceVersion(_JAVA_RELEASE)
+        compiler.setTargetVersion(_JAVA_RELEASE)
+        compiler.setParentClassLoader(jvm.java.lang.Thread.currentThread().getContextClassLoader())
+        compiler.cook(SOURCE.read_text(encoding="utf-8"))
+        loader = compiler.getClassLoader()
+        # A class that the JVM does not verify fails here and not in a statement.
+        names = (CLASS, *(f"{CLASS}${nested}" for nested in NESTED))
+        return [jvm.java.lang.Class.forName(name, True, loader) for name in names][0]  # noqa: FBT003, RUF015 - Java's; all are loaded
+    except Exception as error:
+        raise UnusableHookError(version=version, problem=problem_of(error)) from error
+
+
+def install(
+    spark: SparkSession, engine: SqlEngine, hook_class: Java = None, *, is_of_connect: bool
+) -> Hook:
+    """Let all sessions that are made from now on pass on statements about materialized tables.
+
+    Args:
+        spark: A classic session of the driver.
+        engine: Carries out the statements.
+        hook_class: What `compiled` returned; it is compiled here by default.
+        is_of_connect: Whether clients of Spark Connect use the sessions. Their errors then have a
+            class that such clients show with its text.
+
+    Raises:
+        HookOverConnectError: The session is one of Spark Connect.
+        UnusableHookError: Spark's classes do not take the hook.
+    """
+    from pyspark import java_gateway
+
+    if is_connect(spark):
+        raise HookOverConnectError
+    hook_class = hook_class or compiled(spark)
+    context: Any = spark.sparkContext
+    gateways: Any = java_gateway
+    answers = Answers(engine)
+    try:
+        gateways.ensure_callback_server_started(context._gateway)  # noqa: SLF001 - as PySpark's foreachBatch
+        made = _new(context, hook_class, is_of_connect=is_of_connect)
+        made.inject(spark._jsparkSession, _Engine(spark, answers))  # noqa: SLF001 - as above
+    except Exception as error:
+        raise UnusableHookError(version=spark.version, problem=problem_of(error)) from error
+    return Hook(made, answers)
+
+
+def enter(hook: Hook, spark: SparkSession) -> None:
+    """Let a session that is open already pass on the statements, too.
+
+    Raises:
+        UnusableHookError: Spark's classes do not take the hook.
+    """
+    try:
+        hook.java.enter(spark._jsparkSession)  # noqa: SLF001 - no public way to the session
+    except Exception as error:
+        raise UnusableHookError(version=spark.version, problem=problem_of(error)) from error
+
+
+def _new(context: Any, hook_class: Java, *, is_of_connect: bool) -> Java:  # noqa: ANN401 - of PySpark
+    values = (parser.MENTION, f" {' '.join(parser.FIRST_WORDS)} ", is_of_connect)
+    arguments = context._gateway.new_array(context._jvm.java.lang.Object, len(values))  # noqa: SLF001
+    for number, value in enumerate(values):
+        arguments[number] = value
+    return hook_class.getConstructors()[0].newInstance(arguments)

@@ -1,0 +1,185 @@
+"""Answers to statements that Spark's parser passes on."""
+
+from __future__ import annotations
+
+import json
+import logging
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from threading import Event, Thread
+
+import pytest
+
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.execution.errors import TableNotFoundError
+from dbt.adapters.spark_mt.execution.results import StatementResult, columns
+from dbt.adapters.spark_mt.spark.parser import answers
+from dbt.adapters.spark_mt.statements.parser import parse
+from tools.error_catalogue import conditions
+
+ROWS = StatementResult(columns(("n", "BIGINT")), ((1,),))
+
+
+@dataclass
+class Statement:
+    """A statement of a client."""
+
+    id: str
+    text: str = "SHOW JOBS"
+    has_parameters: bool = False
+    is_looked_at: bool = False
+
+    def session(self):
+        """The client's session."""
+        return "session"
+
+
+class Engine:
+    """An engine whose statements wait until they may end."""
+
+    def __init__(self, error=None):
+        self.error = error
+        self.begun: list[tuple[object, str, str]] = []
+        self.interrupted: list[str] = []
+        self.has_begun, self.may_end = Event(), Event()
+
+    def carry_out(self, spark, text, request_id):
+        """Note the statement, and wait."""
+        self.begun.append((spark, text, request_id))
+        self.has_begun.set()
+        assert self.may_end.wait(10)
+        if self.error is not None:
+            raise self.error
+        return ROWS
+
+    def interrupt(self, request_id):
+        """Note the request."""
+        self.interrupted.append(request_id)
+        self.may_end.set()
+
+
+@pytest.fixture
+def engine():
+    """An engine that does not wait."""
+    engine = Engine()
+    engine.may_end.set()
+    return engine
+
+
+def answered(engine, statement, **more):
+    """The answer to a statement."""
+    return json.loads(answers.Answers(engine, **more).answer(statement))
+
+
+def test_rows_of_a_statement(engine):
+    """It is carried out in the client's session."""
+    assert answered(engine, Statement("1")) == {"schema": "`n` BIGINT", "rows": [[1]]}
+    assert engine.begun == [("session", "SHOW JOBS", "1")]
+
+
+@pytest.mark.parametrize(
+    ("flags", "condition"),
+    [({"has_parameters": True}, "PARAMETERS"), ({"is_looked_at": True}, "NOT_A_QUERY")],
+)
+def test_what_cannot_be_right_is_refused(engine, flags, condition):
+    """Nothing is carried out."""
+    error = answered(engine, Statement("1", **flags))["error"]
+    assert error["condition"] == f"MATERIALIZED_TABLE_SQL_{condition}"
+    assert error["message"].endswith("Nothing was done.")
+    assert engine.begun == []
+
+
+def test_a_statement_waits_for_a_place_and_can_be_interrupted():
+    """The one that waits is refused, the one that runs is interrupted by the engine."""
+    engine = Engine()
+    both = answers.Answers(engine, at_most=1)
+    said: dict[str, dict] = {}
+
+    def run(name):
+        said[name] = json.loads(both.answer(Statement(name)))
+
+    first, second = (Thread(target=run, args=(name,)) for name in ("first", "second"))
+    first.start()
+    assert engine.has_begun.wait(10)
+    second.start()
+    while "second" not in both._interrupted:
+        pass
+    engine.interrupt = lambda _: None
+    both.interrupt("second")
+    second.join(10)
+    assert said["second"]["error"]["condition"] == "MATERIALIZED_TABLE_SQL_CANCELED"
+    assert said["second"]["error"]["sql_state"] == "57014"
+    engine.may_end.set()
+    first.join(10)
+    assert said["first"]["rows"] == [[1]]
+    assert both._interrupted == {}
+
+
+def test_a_running_statement_is_interrupted_by_the_engine():
+    """An interrupt of one that is over does nothing."""
+    engine = Engine()
+    one = answers.Answers(engine)
+    thread = Thread(target=one.answer, args=(Statement("a"),))
+    thread.start()
+    assert engine.has_begun.wait(10)
+    one.interrupt("a")
+    thread.join(10)
+    one.interrupt("a")
+    assert engine.interrupted == ["a"]
+
+
+def test_a_process_that_stops_refuses(engine):
+    """Its statements are not begun."""
+    closed = answers.Answers(engine)
+    closed.close()
+    error = json.loads(closed.answer(Statement("1")))["error"]
+    assert error["condition"] == "MATERIALIZED_TABLE_SQL_BEFORE_STOP"
+    assert engine.begun == []
+
+
+def test_an_error_of_ours_keeps_its_facts(engine):
+    """Condition, SQLSTATE, parameters and the whole text."""
+    engine.error = TableNotFoundError(table="a.b.c")
+    error = answered(engine, Statement("1"))["error"]
+    assert error == {
+        "condition": "MATERIALIZED_TABLE_NOT_FOUND",
+        "sql_state": "42P01",
+        "message": str(engine.error),
+        "parameters": {"table": "a.b.c"},
+    }
+
+
+def test_a_syntax_error_has_its_sql_state():
+    """Whatever its condition is."""
+    with pytest.raises(MaterializedTableError) as raised:
+        parse("CREATE MATERIALIZED TABLE t FRESHNESS 3")
+    assert answers.error_document(raised.value)["sql_state"] == "42601"
+
+
+def test_an_unknown_error_is_logged_with_its_stack(engine, caplog):
+    """The client gets one line."""
+    engine.error = ZeroDivisionError("by zero")
+    with caplog.at_level(logging.ERROR):
+        error = answered(engine, Statement("1"))["error"]
+    assert error["condition"] == "MATERIALIZED_TABLE_UNEXPECTED_ERROR"
+    assert "ZeroDivisionError: by zero" in error["message"]
+    assert "Traceback" in caplog.text
+    assert "Traceback" not in error["message"]
+
+
+def test_every_condition_with_a_sql_state_exists():
+    """No entry is left of a condition that was renamed."""
+    assert set(answers.SQL_STATES) <= {each.kind.condition for each in conditions()}
+
+
+def test_values_of_rows():
+    """What the hook reads again by the column's type."""
+    noon = datetime(2026, 1, 2, 12, tzinfo=timezone(timedelta(hours=2)))
+    row = ("a", None, 2, noon, ["x"], {"k": "v"}, {})
+    names = ("s", "STRING"), ("o", "INT"), ("n", "BIGINT"), ("t", "TIMESTAMP")
+    more = ("l", "ARRAY<STRING>"), ("m", "MAP<STRING, STRING>"), ("e", "MAP<STRING, STRING>")
+    document = answers.rows_document(StatementResult(columns(*names, *more), (row,)))
+    micros = 1_767_348_000_000_000
+    assert document["rows"] == [["a", None, 2, micros, ["x"], [["k"], ["v"]], [[], []]]]
+    with pytest.raises(TypeError):
+        answers.rows_document(StatementResult(columns(("b", "BINARY")), ((b"",),)))
