@@ -8,9 +8,11 @@ from types import SimpleNamespace
 import pytest
 
 from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.execution.results import StatementOutcome, StatementResult
 from dbt.adapters.spark_mt.hosting.host import Host
 from dbt.adapters.spark_mt.hosting.policy import HostProgress
 from dbt.adapters.spark_mt.manager import service
+from dbt.adapters.spark_mt.spark.parser.answers import BeforeStopError
 
 T, U = TableName("t", "s", "c"), TableName("u", "s", "c")
 
@@ -86,3 +88,31 @@ def test_all_parts_of_a_manager_share_the_time_to_stop(slow, monkeypatch):
     assert not service.Manager(parts, now_ms=lambda: 0).stop(60.0)
     assert 55.0 <= clock[0] - 100.0 <= 60.0
     assert closed == ["reconciler", "log", "lease"], "the lease is given up in any case"
+
+
+def plain_sql(result):
+    """A manager whose statements have a result, with what was asked of its parts."""
+    noted = []
+    parts = SimpleNamespace(
+        carry_out_in=lambda _, parsed, spark: noted.append((parsed.text, spark)) or result,
+        loop=SimpleNamespace(await_first_tick=lambda: None, wake=lambda: noted.append("wake")),
+    )
+    return service.Manager(parts, lambda: 0), noted
+
+
+@pytest.mark.parametrize("changes", [True, False])
+def test_plain_sql_is_carried_out_in_the_session_of_its_client(changes):
+    """The manager looks at its tables after a change, and not after SHOW."""
+    outcome = StatementOutcome("t", None) if changes else None
+    manager, noted = plain_sql(StatementResult((), (), outcome))
+    manager.carry_out("session", "SHOW JOBS", "1")
+    assert noted == [("SHOW JOBS", "session"), *(["wake"] if changes else [])]
+
+
+def test_a_manager_that_stops_refuses_plain_sql():
+    """Nothing is begun."""
+    manager, noted = plain_sql(None)
+    manager._is_stopping = True
+    with pytest.raises(BeforeStopError):
+        manager.carry_out("session", "SHOW JOBS", "1")
+    assert noted == []

@@ -262,6 +262,9 @@ class Process:
             carry_out=lambda request, parsed: executed(
                 parsed, request.statement, TableOperations(self.ports())
             ),
+            carry_out_in=lambda request, parsed, _: executed(
+                parsed, request.statement, TableOperations(self.ports())
+            ),
             columns=lambda *_: (),
             interrupt=lambda _: None,
             log=self.log,

@@ -52,6 +52,11 @@ _address_options = options.with_options(
         show_default=True,
         help="The port of Spark Connect; 0 for a free one.",
     ),
+    click.option(
+        "--plain-sql/--no-plain-sql",
+        default=True,
+        help="Let every client of Spark Connect send statements about materialized tables as SQL.",
+    ),
 )
 
 

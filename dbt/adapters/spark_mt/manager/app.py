@@ -139,8 +139,8 @@ class _Assembly:
         self._catalog = identity.catalog or spark.catalog.currentCatalog()
         self._known = KnownQueries()
         self._handler_of: Callable[[TableName], bytes] = self._own.log.handler
-        self._requested: dict[str, tuple[SparkSession, PrivateSessions]] = {}
-        """The sessions of the statement of each request that is not over."""
+        self._requested: dict[str, Callable[[], None]] = {}
+        """What interrupts the statement of each request that is not over."""
         self._owner = self._own.value.execution_context.processes.owner()
         self._leadership = self._lease()
         self._log = BufferedJobLog(
@@ -187,6 +187,7 @@ class _Assembly:
             environment=self._environment,
             operations=lambda: TableOperations(self._environment()),
             carry_out=self._carry_out,
+            carry_out_in=self._carry_out,
             columns=lambda query, session: SparkQueryAnalyzer(self._served(session)).columns(query),
             interrupt=self._interrupt,
             log=self._log,
@@ -232,8 +233,14 @@ class _Assembly:
         made = SparkEnvironment(self._spark, clock=self._clock, known=self._known)
         return self._logged(made.value)
 
-    def _carry_out(self, request: StatementRequest, parsed: ParsedStatement) -> StatementResult:
-        session = self._session_of(request)
+    def _carry_out(
+        self,
+        request: StatementRequest,
+        parsed: ParsedStatement,
+        client: SparkSession | None = None,
+    ) -> StatementResult:
+        """Carry out a statement in the session of a client, in which others may run, or in ours."""
+        session = client or self._session_of(request)
         made = SparkEnvironment(
             session,
             owner=lambda: request.owner,
@@ -241,7 +248,7 @@ class _Assembly:
             known=self._known,
             reading=self._own.reading,
         )
-        mine = session, made.sessions
+        mine = partial(_interrupt, made.sessions, None if client else session)
         if self._requested.setdefault(request.request_id, mine) is not mine:
             raise conditions.REQUEST_IN_PROGRESS(request=request.request_id)
         # Its client asks for nothing until the statement is done, and Spark ends idle sessions.
@@ -278,10 +285,9 @@ class _Assembly:
         served_session(self._spark, session_id)
 
     def _interrupt(self, request_id: str) -> None:
-        session, sessions = self._requested.get(request_id, (None, None))
-        if session is not None and sessions is not None:
-            sessions.interrupt()
-            session.interruptAll()
+        interrupt = self._requested.get(request_id)
+        if interrupt is not None:
+            interrupt()
 
     def _logged(self, environment: Environment) -> Environment:
         execution_context = replace(
@@ -335,6 +341,12 @@ class _Assembly:
                 _LOGGER.warning("%s: not derived again: %s", each.table, problem_of(each.error))
             elif each.outcome is not None:
                 _LOGGER.info("%s: %s", each.table, "; ".join(each.outcome.changes))
+
+
+def _interrupt(sessions: PrivateSessions, session: SparkSession | None) -> None:
+    sessions.interrupt()
+    if session is not None:
+        session.interruptAll()
 
 
 def _open_to(settings: Settings, tables: Iterable[KnownTable]) -> list[TableName]:

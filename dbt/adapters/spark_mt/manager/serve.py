@@ -26,10 +26,12 @@ from dbt.adapters.spark_mt.spark.launch import connect_server, listeners
 from dbt.adapters.spark_mt.spark.launch.derby import LOCK_FILE, lock_holder
 from dbt.adapters.spark_mt.spark.launch.jvm_launch import usable_folder
 from dbt.adapters.spark_mt.spark.launch.session import classic_spark, embedded_metastore
+from dbt.adapters.spark_mt.spark.parser import hook
 
 if TYPE_CHECKING:
     import socket
     from collections.abc import Callable, Mapping
+    from concurrent.futures import Future
     from pathlib import Path
     from types import FrameType
 
@@ -61,6 +63,8 @@ class ServeOptions:
         token: What REST and page ask for; empty to make one up, which only loopback allows.
         connect: Whether to serve Spark Connect, on the same address.
         connect_port: Its port; 0 for a free one.
+        plain_sql: Whether clients of Spark Connect can send statements about materialized tables as
+            SQL.
         log_format: `json` or `console`.
         log_level: As the levels of `logging`, in lower case.
         log_folder: Where what the JVM prints is written.
@@ -83,6 +87,7 @@ class ServeOptions:
     token: str = field(default="", repr=False)
     connect: bool = True
     connect_port: int = 0
+    plain_sql: bool = True
     log_format: str = "console"
     log_level: str = "info"
     tick_seconds: float = 5.0
@@ -158,6 +163,7 @@ class _Server:
         self._http: HttpServer | None = None
         self._running: RunningManager | None = None
         self._spark: SparkSession | None = None
+        self._hook: hook.Hook | None = None
 
     def start(self, access: Access) -> Serving:
         """Open Spark, keep tables fresh, answer, and let others find it."""
@@ -183,24 +189,43 @@ class _Server:
 
             spark, connect = starting.result()
             opening = starter.submit(connect_server.open_metastore, spark)
+            compiling = starter.submit(self._compiled, spark)
             connect_url = connect.url if connect else ""
             identity = Identity(options.catalog, version, self._url, connect_url)
             self._running = assemble(spark, policy, identity)
             opening.result()
+            self._install(spark, compiling)
         app = create_app(self._running.manager, access)
         self._http = HttpServer(app, options.host, options.port, self._socket)
         self._http.start()
         self._running.start()
         serving = Serving(self._url(), self._token, connect_url)
-        if self._file is not None:
-            token = connect.token if connect else ""
-            found = discovery.Discovered(
-                self._owner, connect_url, token, serving.url, serving.token, version
-            )
-            self._write(found)
+        self._let_others_find(serving, connect.token if connect else "")
         _LOGGER.info("the manager serves %s", serving.url)
         self._log_listeners(spark)
         return serving
+
+    def _let_others_find(self, serving: Serving, connect_token: str) -> None:
+        if self._file is None:
+            return
+        found = discovery.Discovered(
+            self._owner, serving.connect_url, connect_token, serving.url, serving.token, version
+        )
+        self._write(found)
+
+    def _compiled(self, spark: SparkSession) -> object:
+        is_wanted = self._options.connect and self._options.plain_sql
+        return hook.compiled(spark) if is_wanted else None
+
+    def _install(self, spark: SparkSession, compiling: Future[object]) -> None:
+        """Teach Spark's parser the statements; where that fails, everything else works."""
+        try:
+            compiled = compiling.result()
+            if compiled is not None and self._running is not None:
+                manager = self._running.manager
+                self._hook = hook.install(spark, manager, compiled, is_of_connect=True)
+        except hook.UnusableHookError as error:
+            _LOGGER.warning("%s", error)
 
     def _log_listeners(self, spark: SparkSession) -> None:
         """Log what listens where, and what others reach unasked."""
@@ -233,6 +258,8 @@ class _Server:
         end, close_s = time.monotonic() + within, min(_CLOSE_S, within / 4)
         if self._file is not None:
             discovery.remove(self._file, self._owner)
+        if self._hook is not None:
+            self._hook.close()
         if self._running is not None:
             ended = self._running.stop(within - close_s)
         if self._http is not None:

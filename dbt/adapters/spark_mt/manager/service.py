@@ -18,15 +18,20 @@ from dbt.adapters.spark_mt.execution.errors import problem_of
 from dbt.adapters.spark_mt.execution.executor import existing_table
 from dbt.adapters.spark_mt.execution.jobs import with_effective_status
 from dbt.adapters.spark_mt.execution.repair import known_table
+from dbt.adapters.spark_mt.execution.results import RelayedStatement
 from dbt.adapters.spark_mt.hosting.policy import HostPhase
 from dbt.adapters.spark_mt.manager import views
 from dbt.adapters.spark_mt.manager.table_views import Observed, table_view
+from dbt.adapters.spark_mt.manager.views import StatementRequest
 from dbt.adapters.spark_mt.planning.steps import plan_registration
+from dbt.adapters.spark_mt.spark.parser.answers import BeforeStopError
 from dbt.adapters.spark_mt.statements.nodes import RELAYED, CreateForm, CreateTable
 from dbt.adapters.spark_mt.statements.parser import ParsedStatement, parse_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from pyspark.sql import SparkSession
 
     from dbt.adapters.spark_mt.definition.columns import Column, Pairs
     from dbt.adapters.spark_mt.definition.definition import StoredTable
@@ -36,11 +41,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.execution.leases import Leadership
     from dbt.adapters.spark_mt.execution.operations import TableOperations
     from dbt.adapters.spark_mt.execution.ports import KnownTable
-    from dbt.adapters.spark_mt.execution.results import (
-        RelayedStatement,
-        StatementOutcome,
-        StatementResult,
-    )
+    from dbt.adapters.spark_mt.execution.results import StatementOutcome, StatementResult
     from dbt.adapters.spark_mt.hosting.host import Host
     from dbt.adapters.spark_mt.hosting.policy import HostProgress
     from dbt.adapters.spark_mt.manager.background import TableLags
@@ -49,12 +50,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.manager.registry_view import CatalogView
     from dbt.adapters.spark_mt.manager.runs import Dispatcher, Refreshing, Submissions
     from dbt.adapters.spark_mt.manager.table_views import RefreshStatistics
-    from dbt.adapters.spark_mt.manager.views import (
-        RefreshRequest,
-        RefreshTotals,
-        StatementRequest,
-        TableView,
-    )
+    from dbt.adapters.spark_mt.manager.views import RefreshRequest, RefreshTotals, TableView
     from dbt.adapters.spark_mt.manager.workflows import RefreshHandlers, TableWorkflows
 
 
@@ -83,6 +79,8 @@ class Parts:
     """Carries out the parsed statement of a request in the session of the request."""
     columns: Callable[[str, str], tuple[Column, ...]]
     """Returns the columns that a query has in a session of Spark Connect."""
+    carry_out_in: Callable[[StatementRequest, ParsedStatement, SparkSession], StatementResult]
+    """The same in a session of the driver."""
     interrupt: Callable[[str], None]
     """Interrupts what the statement of a request runs."""
     log: BufferedJobLog
@@ -225,6 +223,18 @@ class Manager:
         self._parts.loop.await_first_tick()  # settings of the manager hold once it has the lease
         result = self._parts.carry_out(request, parsed)
         self.wake()
+        return result
+
+    def carry_out(self, spark: SparkSession, text: str, request_id: str) -> StatementResult:
+        """Carry out a statement that a client of Spark Connect sent as SQL, as an `SqlEngine`."""
+        if self._is_stopping:
+            raise BeforeStopError
+        parsed = ParsedStatement.of(text)
+        self._parts.loop.await_first_tick()
+        request = StatementRequest(RelayedStatement(text), request_id)
+        result = self._parts.carry_out_in(request, parsed, spark)
+        if result.outcome is not None:
+            self.wake()
         return result
 
     def columns(self, query: str, session: str) -> tuple[Column, ...]:

@@ -1,0 +1,217 @@
+"""Plain SQL of clients of the manager's Spark Connect server, which have nothing of ours."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from datetime import datetime
+from importlib.util import find_spec
+from pathlib import Path
+from threading import Thread
+from time import monotonic, sleep
+
+import pytest
+
+from dbt.adapters.spark_mt.client import discovery
+from dbt.adapters.spark_mt.spark.launch.jvm import java
+from tests.functional.processes.serving import serving
+
+SUMS = "SELECT k, sum(v) AS total FROM orders GROUP BY k"
+SLOW = (
+    "CREATE MATERIALIZED TABLE slow REFRESH_MODE = FULL AS "
+    "SELECT count(*) AS n FROM range(100000000000) WHERE hash(id) = 7"
+)
+
+
+@pytest.fixture(scope="module")
+def manager(tmp_path_factory):
+    """A manager with an empty warehouse."""
+    with serving(tmp_path_factory.mktemp("home")) as manager:
+        yield manager
+
+
+@pytest.fixture(scope="module")
+def connect(manager):
+    """Opens sessions of clients."""
+    found = discovery.read(manager.file)
+    opened = []
+
+    from pyspark.sql import SparkSession
+
+    def client(schema=None):
+        url = f"{found.connect_url}/;token={found.connect_token}"
+        spark = SparkSession.builder.remote(url).create()
+        opened.append(spark)
+        if schema:
+            spark.sql(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+            spark.sql(f"USE {schema}")
+        return spark
+
+    yield client
+    for spark in opened:
+        spark.client.close()
+
+
+@pytest.fixture(scope="module")
+def spark(connect):
+    """A client with the table `orders` in its current schema."""
+    spark = connect("shop")
+    spark.sql("CREATE TABLE orders (k INT, v INT) USING delta")
+    spark.sql("INSERT INTO orders VALUES (1, 10), (1, 5), (2, 7)")
+    return spark
+
+
+def failure(call):
+    """The exception that a statement raises."""
+    from pyspark.errors import PySparkException
+
+    with pytest.raises(PySparkException) as raised:
+        call()
+    return raised.value
+
+
+def test_the_life_of_a_table(spark):
+    """Every kind of statement, in the client's schema, with typed rows."""
+    made = spark.sql(f"CREATE OR ALTER MATERIALIZED TABLE sums AS {SUMS}")
+    assert dict(made.dtypes)["changes"] == "array<string>"
+    assert made.first().action == "CREATED"
+    assert spark.sql("SELECT * FROM sums ORDER BY k").collect() == [(1, 15), (2, 7)]
+    again = spark.sql(f"CREATE OR ALTER MATERIALIZED TABLE sums AS {SUMS}").first()
+    assert again.action == "UNCHANGED"
+    spark.sql("INSERT INTO orders VALUES (3, 1)")
+    refreshed = spark.sql("ALTER MATERIALIZED TABLE sums REFRESH")
+    assert dict(refreshed.dtypes)["positions_to"] == "map<string,string>"
+    assert (refreshed.first().status, refreshed.first().rows) == ("REFRESHED", 3)
+    assert spark.sql("ALTER MATERIALIZED TABLE sums SUSPEND").first().action == "SUSPENDED"
+    assert spark.sql("ALTER MATERIALIZED TABLE sums RESUME").first().action == "RESUMED"
+    assert [row.table_name for row in spark.sql("SHOW MATERIALIZED TABLES").collect()] == ["sums"]
+    jobs = spark.sql("SHOW JOBS").collect()
+    assert [job.status for job in jobs if job.table.endswith(".sums")][-2:] == ["FINISHED"] * 2
+    assert all(isinstance(job.start_time, datetime) for job in jobs)
+    assert spark.sql(f"DESC JOB '{jobs[0].job_id}'").count() == 1
+    assert "Freshness" in {
+        r.col_name for r in spark.sql("DESC EXTENDED MATERIALIZED TABLE sums").collect()
+    }
+    created = spark.sql("SHOW CREATE MATERIALIZED TABLE sums").first()[0]
+    assert SUMS in created
+    explained = spark.sql("EXPLAIN CREATE OR REPLACE MATERIALIZED TABLE sums AS SELECT 1 AS a")
+    assert explained.columns[0] == "step"
+    assert spark.sql("DROP MATERIALIZED TABLE sums").first().action == "DROPPED"
+
+
+def test_an_error_over_connect(spark):
+    """It has condition, SQLSTATE, parameters and the whole text, and no stack."""
+    error = failure(lambda: spark.sql("ALTER MATERIALIZED TABLE missing REFRESH"))
+    assert error.getCondition() == "MATERIALIZED_TABLE_NOT_FOUND"
+    assert error.getSqlState() == "42P01"
+    assert error.getMessageParameters() == {"table": "spark_catalog.shop.missing"}
+    assert "CREATE MATERIALIZED TABLE makes one" in str(error)
+    assert "\tat " not in str(error)
+    long = ", ".join(f"c{n} INTT" for n in range(600))
+    error = failure(lambda: spark.sql(f"CREATE MATERIALIZED TABLE t ({long}) AS SELECT 1 AS a"))
+    assert "c599" in str(error)
+
+
+def test_two_clients_have_schemas_and_views_of_their_own(connect, spark):
+    """Names are read in the session of the client that sends them."""
+    other = connect("elsewhere")
+    other.sql("CREATE TEMPORARY VIEW mine AS SELECT 1 AS a")
+    error = failure(lambda: other.sql("CREATE MATERIALIZED TABLE t AS SELECT * FROM mine"))
+    assert error.getCondition() == "MATERIALIZED_TABLE_TEMPORARY_OBJECT"
+    other.sql("CREATE MATERIALIZED TABLE theirs AS SELECT k FROM shop.orders")
+    assert [r.table_name for r in other.sql("SHOW MATERIALIZED TABLES").collect()] == ["theirs"]
+    assert spark.sql("SHOW MATERIALIZED TABLES LIKE 'theirs'").collect() == []
+
+
+def test_a_relation_is_not_carried_out_for_its_columns(spark):
+    """A client that sends SQL as a relation asks for columns first."""
+    from pyspark.sql.connect.dataframe import DataFrame
+    from pyspark.sql.connect.plan import SQL
+
+    shown = DataFrame(SQL(f"CREATE MATERIALIZED TABLE seen AS {SUMS}"), spark)
+    error = failure(lambda: shown.schema)
+    assert error.getCondition() == "MATERIALIZED_TABLE_SQL_NOT_A_QUERY"
+    assert spark.sql("SHOW MATERIALIZED TABLES LIKE 'seen'").collect() == []
+
+
+@pytest.mark.parametrize("how", ["all", "tag"])
+def test_an_interrupt_ends_the_refresh(connect, manager, how):
+    """The client gets the error when the job's row says so."""
+    spark = connect("interrupted")
+    errors = []
+
+    def run():
+        spark.addTag("mine")
+        errors.append(failure(lambda: spark.sql(SLOW)))
+
+    thread = Thread(target=run)
+    thread.start()
+    end = monotonic() + 60
+    while manager.running_jobs() == 0 and monotonic() < end:
+        sleep(0.2)
+    assert len(spark.interruptTag("mine") if how == "tag" else spark.interruptAll()) == 1
+    thread.join(60)
+    (error,) = errors
+    assert error.getCondition() == "OPERATION_CANCELED"
+    newest = connect("interrupted").sql("SHOW JOBS").filter("table LIKE '%.slow'").collect()[0]
+    assert newest.status == "CANCELED"
+    assert manager.running_jobs() == 0
+
+
+def test_what_is_of_spark_stays_so(spark):
+    """Rows and errors are Spark's."""
+    assert spark.sql("SELECT 'CREATE MATERIALIZED TABLE' AS jobs").collect() == [
+        ("CREATE MATERIALIZED TABLE",)
+    ]
+    error = failure(lambda: spark.sql("CREATE MATERIALIZED VIEW v AS SELECT 1"))
+    assert error.getCondition() == "PARSE_SYNTAX_ERROR"
+
+
+def test_a_wrong_token_is_refused_by_spark(manager):
+    """Before it parses anything."""
+    from pyspark.sql import SparkSession
+
+    found = discovery.read(manager.file)
+    spark = SparkSession.builder.remote(f"{found.connect_url}/;token=wrong").create()
+    with pytest.raises(Exception, match="authentication token"):
+        spark.sql("SHOW JOBS")
+    spark.client.close()
+
+
+@pytest.mark.conformance
+@pytest.mark.skipif(shutil.which("javac") is None, reason="needs a compiler")
+def test_a_jdbc_client(manager, spark):
+    """With the driver that PySpark ships."""
+    jars = Path(find_spec("pyspark").origin).with_name("jars")
+    driver = sorted((jars / "connect-repl").glob("spark-connect-client-j*.jar"))
+    others = [
+        jar
+        for jar in sorted(jars.glob("*.jar"))
+        if not jar.name.startswith(("spark-sql_", "spark-connect_"))
+    ]
+    found = discovery.read(manager.file)
+    url = f"jdbc:sc://{found.connect_url.removeprefix('sc://')}/;token={found.connect_token}"
+    statements = [
+        "USE shop",
+        f"CREATE OR ALTER MATERIALIZED TABLE by_jdbc AS {SUMS}",
+        "ALTER MATERIALIZED TABLE by_jdbc REFRESH",
+        "SHOW MATERIALIZED TABLES LIKE 'by_jdbc'",
+        "SELECT count(*) FROM by_jdbc",
+        "ALTER MATERIALIZED TABLE missing REFRESH",
+    ]
+    opened = [f"--add-opens=java.base/{each}=ALL-UNNAMED" for each in ("java.nio", "java.lang")]
+    path = os.pathsep.join(map(str, (*driver, *others)))
+    source = Path(__file__).with_name("PlainSql.java")
+    done = subprocess.run(  # noqa: S603 - our own command
+        [str(java()), *opened, "-cp", path, str(source), url, *statements],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    lines = done.stdout.splitlines()
+    assert "CREATE OR ALTER" in lines, done.stdout + done.stderr
+    assert str(spark.sql("SELECT count(*) FROM by_jdbc").first()[0]) in lines
+    assert "[MATERIALIZED_TABLE_NOT_FOUND]" in done.stdout
+    assert "makes one." in done.stdout
