@@ -17,6 +17,7 @@ from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import Column, TableName
 from dbt.adapters.spark_mt.definition.definition import InconsistentTable, StoredTable
 from dbt.adapters.spark_mt.definition.errors import (
+    HookOverConnectError,
     HostingOverConnectError,
     MaterializedTableError,
     NotFreshError,
@@ -24,6 +25,7 @@ from dbt.adapters.spark_mt.definition.errors import (
     NotPlannableError,
     QueryError,
     TemporaryObjectError,
+    UnusableHookError,
     WaitTimeoutError,
 )
 from dbt.adapters.spark_mt.definition.freshness import FreshnessStatus, LagStage, SourceActivity
@@ -67,7 +69,6 @@ from dbt.adapters.spark_mt.resolution.row_lineage import row_shape
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment, utc_now
 from dbt.adapters.spark_mt.spark.launch.task_log import TaskLog
 from dbt.adapters.spark_mt.spark.parser import hook
-from dbt.adapters.spark_mt.spark.parser.hook import HookOverConnectError, UnusableHookError
 from dbt.adapters.spark_mt.spark.query.stored_queries import KnownQueries
 from dbt.adapters.spark_mt.spark.registry.registry import SparkCorrections, SparkScan
 from dbt.adapters.spark_mt.spark.registry.system_table import SystemTable

@@ -8,11 +8,11 @@ from types import SimpleNamespace
 import pytest
 
 from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.execution.results import StatementOutcome, StatementResult
 from dbt.adapters.spark_mt.hosting.host import Host
 from dbt.adapters.spark_mt.hosting.policy import HostProgress
 from dbt.adapters.spark_mt.manager import service
-from dbt.adapters.spark_mt.spark.parser.answers import BeforeStopError
 
 T, U = TableName("t", "s", "c"), TableName("u", "s", "c")
 
@@ -113,6 +113,6 @@ def test_a_manager_that_stops_refuses_plain_sql():
     """Nothing is begun."""
     manager, noted = plain_sql(None)
     manager._is_stopping = True
-    with pytest.raises(BeforeStopError):
+    with pytest.raises(MaterializedTableError, match="about to stop"):
         manager.carry_out("session", "SHOW JOBS", "1")
     assert noted == []

@@ -1640,6 +1640,55 @@ SPARK_DID_NOT_START = _spark(
         "run dbt again."
     ),
 )
+SQL_PARAMETERS = _spark(
+    "MATERIALIZED_TABLE_SQL_PARAMETERS",
+    "A client gave values for parameters of one of our statements.",
+    text="The statement came with values of parameters, which only statements of Spark take.",
+    remedy="Write the values into the text of the statement. Nothing was done.",
+)
+SQL_NOT_A_QUERY = _spark(
+    "MATERIALIZED_TABLE_SQL_NOT_A_QUERY",
+    "A client asks for columns or plan of a statement, which would carry it out each time.",
+    text=(
+        "The client asked for the columns or the plan of the statement. Spark would carry the "
+        "statement out for that, and again for its rows."
+    ),
+    remedy="Send it as a command, which runs once, as spark.sql() does. Nothing was done.",
+)
+SQL_CANCELED = _spark(
+    "MATERIALIZED_TABLE_SQL_CANCELED",
+    "A statement was interrupted before it began.",
+    text="The statement was interrupted while it waited for others to end.",
+    remedy="Run it again. Nothing was done.",
+)
+SQL_BEFORE_STOP = _spark(
+    "MATERIALIZED_TABLE_SQL_BEFORE_STOP",
+    "The process that carries out statements is about to stop.",
+    text="The process that carries out statements about materialized tables is about to stop.",
+    remedy="Run the statement again when it has started. Nothing was done.",
+)
+SQL_HOOK_UNUSABLE = Condition(
+    error_classes.UnusableHookError,
+    Group.SPARK,
+    "MATERIALIZED_TABLE_SQL_HOOK_UNUSABLE",
+    "Spark's classes do not take the hook.",
+    text="Spark {version} cannot be taught the statements about materialized tables: {problem}",
+    remedy=(
+        "dbt, `spark-mt sql` and MaterializedTables.sql() run them all the same. Use a release of "
+        "Spark that docs/compatibility.md lists, or report this text to the project."
+    ),
+)
+SQL_HOOK_OVER_CONNECT = Condition(
+    error_classes.HookOverConnectError,
+    Group.SPARK,
+    "MATERIALIZED_TABLE_SQL_HOOK_OVER_CONNECT",
+    "A client of Spark Connect cannot change the parser of the server.",
+    text="This session is one of Spark Connect, and its server parses its statements.",
+    remedy=(
+        "A refresh manager's server understands them in every session (`spark-mt serve`). In a "
+        "session of another server, run them with MaterializedTables.sql(). Nothing was changed."
+    ),
+)
 METASTORE_IN_USE = Condition(
     error_classes.MetastoreInUseError,
     Group.SPARK,

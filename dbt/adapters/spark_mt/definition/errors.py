@@ -284,6 +284,14 @@ class NotContinuousError(MaterializedTableError):
     """A host can refresh only a table in mode CONTINUOUS."""
 
 
+class UnusableHookError(MaterializedTableError):
+    """Spark's classes do not take the hook of our statements."""
+
+
+class HookOverConnectError(MaterializedTableError):
+    """A client of Spark Connect cannot change the parser of the server."""
+
+
 class TableNotFoundError(MaterializedTableError):
     """There is no such table."""
 

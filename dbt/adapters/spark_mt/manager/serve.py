@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 from dbt.adapters.spark_mt.__version__ import version
 from dbt.adapters.spark_mt.client import discovery
 from dbt.adapters.spark_mt.definition import conditions
+from dbt.adapters.spark_mt.definition.errors import UnusableHookError
 from dbt.adapters.spark_mt.execution.context import LocalProcesses
 from dbt.adapters.spark_mt.manager import logging as logs
 from dbt.adapters.spark_mt.manager.http.auth import Access, AccessRules
@@ -224,7 +225,7 @@ class _Server:
             if compiled is not None and self._running is not None:
                 manager = self._running.manager
                 self._hook = hook.install(spark, manager, compiled, is_of_connect=True)
-        except hook.UnusableHookError as error:
+        except UnusableHookError as error:
             _LOGGER.warning("%s", error)
 
     def _log_listeners(self, spark: SparkSession) -> None:

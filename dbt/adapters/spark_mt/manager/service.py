@@ -24,7 +24,6 @@ from dbt.adapters.spark_mt.manager import views
 from dbt.adapters.spark_mt.manager.table_views import Observed, table_view
 from dbt.adapters.spark_mt.manager.views import StatementRequest
 from dbt.adapters.spark_mt.planning.steps import plan_registration
-from dbt.adapters.spark_mt.spark.parser.answers import BeforeStopError
 from dbt.adapters.spark_mt.statements.nodes import RELAYED, CreateForm, CreateTable
 from dbt.adapters.spark_mt.statements.parser import ParsedStatement, parse_name
 
@@ -228,7 +227,7 @@ class Manager:
     def carry_out(self, spark: SparkSession, text: str, request_id: str) -> StatementResult:
         """Carry out a statement that a client of Spark Connect sent as SQL, as an `SqlEngine`."""
         if self._is_stopping:
-            raise BeforeStopError
+            raise conditions.SQL_BEFORE_STOP()
         parsed = ParsedStatement.of(text)
         self._parts.loop.await_first_tick()
         request = StatementRequest(RelayedStatement(text), request_id)

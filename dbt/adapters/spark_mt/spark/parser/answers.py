@@ -9,10 +9,10 @@ from datetime import datetime, timezone
 from threading import BoundedSemaphore, Event, Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.execution.errors import UnexpectedError, problem_of
+from dbt.adapters.spark_mt.definition import conditions
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError, StatementSyntaxError
+from dbt.adapters.spark_mt.execution.errors import problem_of
 from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_error
-from dbt.adapters.spark_mt.statements.errors import StatementSyntaxError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,41 +40,6 @@ SQL_STATES = {
 SYNTAX_STATE = "42601"
 OTHER_STATE = "42000"
 """SQLSTATE of every other condition: the statement breaks a rule."""
-
-
-class ParametersError(MaterializedTableError):
-    """A client gave values for parameters of one of our statements."""
-
-    condition = "MATERIALIZED_TABLE_SQL_PARAMETERS"
-    text = "The statement came with values of parameters, which only statements of Spark take."
-    remedy = "Write the values into the text of the statement. Nothing was done."
-
-
-class LookedAtError(MaterializedTableError):
-    """A client asks for columns or plan of a statement, which would carry it out each time."""
-
-    condition = "MATERIALIZED_TABLE_SQL_NOT_A_QUERY"
-    text = (
-        "The client asked for the columns or the plan of the statement. Spark would carry the "
-        "statement out for that, and again for its rows."
-    )
-    remedy = "Send it as a command, which runs once, as spark.sql() does. Nothing was done."
-
-
-class CanceledError(MaterializedTableError):
-    """A statement was interrupted before it began."""
-
-    condition = "MATERIALIZED_TABLE_SQL_CANCELED"
-    text = "The statement was interrupted while it waited for others to end."
-    remedy = "Run it again. Nothing was done."
-
-
-class BeforeStopError(MaterializedTableError):
-    """The process that carries out statements is about to stop."""
-
-    condition = "MATERIALIZED_TABLE_SQL_BEFORE_STOP"
-    text = "The process that carries out statements about materialized tables is about to stop."
-    remedy = "Run the statement again when it has started. Nothing was done."
 
 
 class PassedStatement(Protocol):
@@ -144,9 +109,9 @@ class Answers:
 
     def _result(self, statement: PassedStatement) -> StatementResult:
         if statement.has_parameters:
-            raise ParametersError
+            raise conditions.SQL_PARAMETERS()
         if statement.is_looked_at:
-            raise LookedAtError
+            raise conditions.SQL_NOT_A_QUERY()
         with self._place(statement.id):
             return self._engine.carry_out(statement.session(), statement.text, statement.id)
 
@@ -169,9 +134,9 @@ class Answers:
 
     def _refuse(self, interrupted: Event) -> None:
         if interrupted.is_set():
-            raise CanceledError
+            raise conditions.SQL_CANCELED()
         if self._is_closed:
-            raise BeforeStopError
+            raise conditions.SQL_BEFORE_STOP()
 
 
 def error_document(error: Exception) -> dict[str, Any]:
@@ -186,7 +151,7 @@ def error_document(error: Exception) -> dict[str, Any]:
                 "parameters": failure.parameters,
             }
         _LOGGER.error("a statement failed unexpectedly", exc_info=error)
-        error = UnexpectedError(problem=f"{type(error).__name__}: {problem_of(error)}")
+        error = conditions.UNEXPECTED_ERROR(problem=f"{type(error).__name__}: {problem_of(error)}")
     other = SYNTAX_STATE if isinstance(error, StatementSyntaxError) else OTHER_STATE
     return {
         "condition": error.condition,

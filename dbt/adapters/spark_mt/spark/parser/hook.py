@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.execution.errors import problem_of
 from dbt.adapters.spark_mt.spark.parser.answers import Answers
 from dbt.adapters.spark_mt.spark.session.private_session import is_connect
@@ -17,6 +17,7 @@ from dbt.adapters.spark_mt.statements import parser
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from dbt.adapters.spark_mt.definition.errors import UnusableHookError
     from dbt.adapters.spark_mt.spark.parser.answers import SqlEngine
 
     Java = Any
@@ -28,28 +29,6 @@ NESTED = ("Failed", "Parser", "Refused", "Rows", "Statement", "Work")
 _LOGGER = logging.getLogger(__name__)
 _JAVA_RELEASE = 8
 """Of static methods in interfaces; Janino's own default is older."""
-
-
-class UnusableHookError(MaterializedTableError):
-    """Spark's classes do not take the hook."""
-
-    condition = "MATERIALIZED_TABLE_SQL_HOOK_UNUSABLE"
-    text = "Spark {version} cannot be taught the statements about materialized tables: {problem}"
-    remedy = (
-        "dbt, `spark-mt sql` and MaterializedTables.sql() run them all the same. Use a release of "
-        "Spark that docs/compatibility.md lists, or report this text to the project."
-    )
-
-
-class HookOverConnectError(MaterializedTableError):
-    """A client of Spark Connect cannot change the parser of the server."""
-
-    condition = "MATERIALIZED_TABLE_SQL_HOOK_OVER_CONNECT"
-    text = "This session is one of Spark Connect, and its server parses its statements."
-    remedy = (
-        "A refresh manager's server understands them in every session (`spark-mt serve`). In a "
-        "session of another server, run them with MaterializedTables.sql(). Nothing was changed."
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +96,7 @@ def compiled(spark: SparkSession) -> Java:
     """Return the hook's class in the driver; to compile it takes a second, once.
 
     Raises:
-        UnusableHookError: Spark's classes do not fit it.
+        MaterializedTableError: Spark's classes do not fit it.
     """
     jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - no public way to the JVM
     if jvm not in _COMPILED:
@@ -137,7 +116,7 @@ def _compile(jvm: Java, version: str) -> Java:
         names = (CLASS, *(f"{CLASS}${nested}" for nested in NESTED))
         return [jvm.java.lang.Class.forName(name, True, loader) for name in names][0]  # noqa: FBT003, RUF015 - Java's; all are loaded
     except Exception as error:
-        raise UnusableHookError(version=version, problem=problem_of(error)) from error
+        raise _unusable(version, error) from error
 
 
 def install(
@@ -153,13 +132,13 @@ def install(
             class that such clients show with its text.
 
     Raises:
-        HookOverConnectError: The session is one of Spark Connect.
-        UnusableHookError: Spark's classes do not take the hook.
+        MaterializedTableError: The session is one of Spark Connect.
+        MaterializedTableError: Spark's classes do not take the hook.
     """
     from pyspark import java_gateway
 
     if is_connect(spark):
-        raise HookOverConnectError
+        raise conditions.SQL_HOOK_OVER_CONNECT()
     hook_class = hook_class or compiled(spark)
     context: Any = spark.sparkContext
     gateways: Any = java_gateway
@@ -169,7 +148,9 @@ def install(
         made = _new(context, hook_class, is_of_connect=is_of_connect)
         made.inject(spark._jsparkSession, _Engine(spark, answers))  # noqa: SLF001 - as above
     except Exception as error:
-        raise UnusableHookError(version=spark.version, problem=problem_of(error)) from error
+        raise conditions.SQL_HOOK_UNUSABLE(
+            version=spark.version, problem=problem_of(error)
+        ) from error
     return Hook(made, answers)
 
 
@@ -177,12 +158,14 @@ def enter(hook: Hook, spark: SparkSession) -> None:
     """Let a session that is open already pass on the statements, too.
 
     Raises:
-        UnusableHookError: Spark's classes do not take the hook.
+        MaterializedTableError: Spark's classes do not take the hook.
     """
     try:
         hook.java.enter(spark._jsparkSession)  # noqa: SLF001 - no public way to the session
     except Exception as error:
-        raise UnusableHookError(version=spark.version, problem=problem_of(error)) from error
+        raise conditions.SQL_HOOK_UNUSABLE(
+            version=spark.version, problem=problem_of(error)
+        ) from error
 
 
 def _new(context: Any, hook_class: Java, *, is_of_connect: bool) -> Java:  # noqa: ANN401 - of PySpark
@@ -191,3 +174,7 @@ def _new(context: Any, hook_class: Java, *, is_of_connect: bool) -> Java:  # noq
     for number, value in enumerate(values):
         arguments[number] = value
     return hook_class.getConstructors()[0].newInstance(arguments)
+
+
+def _unusable(version: str, error: Exception) -> UnusableHookError:
+    return conditions.SQL_HOOK_UNUSABLE(version=version, problem=problem_of(error))
