@@ -40,7 +40,7 @@ SMALLEST = 40
 LONGEST_FUNCTION = 60
 LONGEST_MACRO_FILE = 60
 SMALL_SINGLE = 100
-LONGEST_CHAIN = 15
+LONGEST_CHAIN = 16
 
 _ENGINE = {
     *("definition", "query", "resolution", "strategies", "changes", "planning", "execution"),

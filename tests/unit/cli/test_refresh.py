@@ -19,7 +19,7 @@ def test_all_tables_upstream_first(run, shop):
     shop.sell()
     done = run("refresh", "--once", "--all", "--json")
     assert done.exit_code == 0, done.output
-    assert outcomes(done) == [(n, "REFRESHED") for n in ("daily", "other", "best")]
+    assert outcomes(done) == [(n, "REFRESHED") for n in ("daily", "best", "other")]
     assert len(shop.tables.rows("best")) == 3
     again = run("refresh", "--once", "--all", "--json")
     assert {status for _, status in outcomes(again)} == {"UP_TO_DATE"}

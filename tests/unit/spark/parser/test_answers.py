@@ -10,12 +10,12 @@ from threading import Event, Thread
 
 import pytest
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.execution.errors import TableNotFoundError
 from dbt.adapters.spark_mt.execution.results import StatementResult, columns
 from dbt.adapters.spark_mt.spark.parser import answers
 from dbt.adapters.spark_mt.statements.parser import parse
-from tools.error_catalogue import conditions
+from tools.error_catalogue import conditions as known_conditions
 
 ROWS = StatementResult(columns(("n", "BIGINT")), ((1,),))
 
@@ -139,7 +139,7 @@ def test_a_process_that_stops_refuses(engine):
 
 def test_an_error_of_ours_keeps_its_facts(engine):
     """Condition, SQLSTATE, parameters and the whole text."""
-    engine.error = TableNotFoundError(table="a.b.c")
+    engine.error = conditions.NOT_FOUND(table="a.b.c")
     error = answered(engine, Statement("1"))["error"]
     assert error == {
         "condition": "MATERIALIZED_TABLE_NOT_FOUND",
@@ -169,7 +169,7 @@ def test_an_unknown_error_is_logged_with_its_stack(engine, caplog):
 
 def test_every_condition_with_a_sql_state_exists():
     """No entry is left of a condition that was renamed."""
-    assert set(answers.SQL_STATES) <= {each.kind.condition for each in conditions()}
+    assert set(answers.SQL_STATES) <= {each.condition.name for each in known_conditions()}
 
 
 def test_values_of_rows():

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from dbt.adapters.spark_mt.definition.errors import UnusableHookError
 from dbt.adapters.spark_mt.spark.launch.jvm import java
 from dbt.adapters.spark_mt.spark.parser import hook
 from dbt.adapters.spark_mt.statements import parser
@@ -47,7 +48,7 @@ def test_a_class_of_spark_that_does_not_fit_is_named(gateway, tmp_path, monkeypa
     other.write_text(hook.SOURCE.read_text(encoding="utf-8").replace("ResolvedProcedure", "Gone"))
     monkeypatch.setattr(hook, "SOURCE", other)
     monkeypatch.setattr(hook, "_COMPILED", {})
-    with pytest.raises(hook.UnusableHookError, match="Gone") as raised:
+    with pytest.raises(UnusableHookError, match="Gone") as raised:
         hook.compiled(spark_of(gateway))
     assert "\n\tat " not in str(raised.value)
 
