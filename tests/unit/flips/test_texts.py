@@ -32,7 +32,7 @@ def test_is_refused(text):
         parse_statement(text.sql)
     found = error.value.parameters
     assert {fact: found[fact] for fact in text.facts} == text.facts
-    assert type(error.value).remedy
+    assert error.value.kind.remedy
 
 
 @pytest.mark.parametrize("text", PASSED_ON, ids=name)

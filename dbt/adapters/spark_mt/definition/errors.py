@@ -92,7 +92,7 @@ class Condition(Generic[_E]):
 
 
 def _placed(text: str) -> str:
-    return f"{{statement}}, line {{line}}, column {{column}}: {text}\n{{excerpt}}"
+    return "{statement}, line {line}, column {column}: " + text + "\n{excerpt}"
 
 
 class MaterializedTableError(Exception):
@@ -131,7 +131,8 @@ class MaterializedTableError(Exception):
     def _render(self) -> str:
         silent = "table" in self.parameters and "{table}" not in self.kind.text
         table = f"Materialized table {self.parameters['table']}: " if silent else ""
-        lines = [f"[{self.condition}] {table}{self.kind.text.format_map(self.parameters)}"]
+        happened = self.kind.text.format_map(self.parameters)
+        lines = [f"[{self.condition}] {table}{happened}"]
         lines += [f"  - {violation}" for violation in self.violations]
         if self.kind.remedy:
             lines.append(self.kind.remedy.format_map(self.parameters))
