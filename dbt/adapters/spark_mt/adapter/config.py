@@ -121,6 +121,11 @@ ADOPT_IF_EQUAL: AdoptionTerms | None = AdoptionTerms(if_equal=True)
 """The default of `adopt`; None adopts no table."""
 
 
+DBT_FRESHNESS = frozenset({"build_after", "warn_after", "error_after", "filter"})
+"""The keys of dbt's own `freshness`, of models and of sources."""
+_THRESHOLD = frozenset({"count", "period"})
+
+
 @dataclass(frozen=True, slots=True)
 class Waiting:
     """What a run waits for where a manager keeps the table, and for how many seconds at most."""
@@ -191,11 +196,6 @@ def read_options(value: Any) -> Pairs:  # noqa: ANN401
         (str(key), str(each).lower() if isinstance(each, bool) else str(each))
         for key, each in value.items()
     )
-
-
-DBT_FRESHNESS = frozenset({"build_after", "warn_after", "error_after", "filter"})
-"""The keys of dbt's own `freshness`, of models and of sources."""
-_THRESHOLD = frozenset({"count", "period"})
 
 
 def is_freshness_of_dbt(value: object) -> bool:

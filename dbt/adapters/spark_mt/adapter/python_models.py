@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+_lock = Lock()
+_NOT_SHOWN = frozenset({"pyspark", "py4j", "spark_mt"})
+
+
 class _Lines:
     """Takes text in pieces and gives it out in lines."""
 
@@ -71,10 +75,6 @@ class _Router:
 
     def __getattr__(self, name: str) -> object:
         return getattr(self.stdout, name)
-
-
-_lock = Lock()
-_NOT_SHOWN = frozenset({"pyspark", "py4j", "spark_mt"})
 
 
 @contextmanager

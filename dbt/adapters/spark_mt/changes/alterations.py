@@ -29,6 +29,12 @@ ClauseAlteration = nodes.SetClause | nodes.SetOptions | nodes.ResetOptions
 """The statements that leave the query alone."""
 
 
+_ALTERNATIVE = (
+    "ALTER MATERIALIZED TABLE {table} AS, with a query that joins both, does the same and computes "
+    "the table as well."
+)
+
+
 @singledispatch
 def altered(statement: object, declared: DeclaredDefinition) -> DeclaredDefinition:
     """Return `declared` with the clause that `statement` names changed.
@@ -70,12 +76,6 @@ def _(statement: nodes.AlterQuery, declared: DeclaredDefinition) -> DeclaredDefi
     }
     stated = {field: value for field, value in given.items() if value not in (None, ())}
     return replace(declared, query=statement.declared.query, **stated)
-
-
-_ALTERNATIVE = (
-    "ALTER MATERIALIZED TABLE {table} AS, with a query that joins both, does the same and computes "
-    "the table as well."
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 _FAILED = "FAILED"
 
 
+_INTERRUPTED = 130
+
+
 @click.command(short_help="Rebuild the registry from the tables.")
 @spark_options
 @json_option
@@ -67,9 +70,6 @@ def archive(spark: SparkChoice) -> None:
     file = archive_classes(place_of(spark))
     size = file.stat().st_size / 1024**2
     click.echo(f"Spark starts from {file} ({size:.0f} MB) from now on.")
-
-
-_INTERRUPTED = 130
 
 
 class _Commands(click.Group):

@@ -40,6 +40,14 @@ _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
+token_file_option = click.option(
+    "--token-file",
+    type=_FILE,
+    help=f"File with the manager's token; else the environment variable {TOKEN_VARIABLE}.",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+
+
 def with_options(*options: Option) -> Option:
     """Give a command several options, in the order in which the help shows them."""
 
@@ -131,12 +139,6 @@ def token_of(file: Path | None) -> str:
     return token
 
 
-token_file_option = click.option(
-    "--token-file",
-    type=_FILE,
-    help=f"File with the manager's token; else the environment variable {TOKEN_VARIABLE}.",
-)
-
 spark_options = grouped(
     "spark",
     SparkChoice,
@@ -167,8 +169,6 @@ manager_options = grouped(
     click.option("--url", help="The manager to ask; default: the one of the same warehouse."),
     token_file_option,
 )
-
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,17 @@ RECENT = 30
 _GOOD = frozenset({JobStatus.FINISHED, JobStatus.SKIPPED})
 
 
+_FIRST = "FRESHNESS = INTERVAL '1' HOUR REFRESH_MODE = FULL AS SELECT k, count(*) AS n"
+_LOADED_BY = (
+    f"CREATE MATERIALIZED TABLE counts {_FIRST} FROM VALUES (1), (1), (2) AS rows (k) GROUP BY k",
+    "CREATE MATERIALIZED TABLE many AS SELECT k FROM counts WHERE n > 1",
+    "ALTER MATERIALIZED TABLE counts REFRESH",
+    "ALTER MATERIALIZED TABLE many REFRESH",
+    "SHOW MATERIALIZED TABLES",
+)
+"""Statements that load what a start and the first refreshes load."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rows:
     """What a statement returned; without columns, nothing. `is_cut` if there are more rows."""
@@ -142,17 +153,6 @@ def open_session(place: Place) -> Iterator[Session]:
         raise
     finally:
         spark.stop()
-
-
-_FIRST = "FRESHNESS = INTERVAL '1' HOUR REFRESH_MODE = FULL AS SELECT k, count(*) AS n"
-_LOADED_BY = (
-    f"CREATE MATERIALIZED TABLE counts {_FIRST} FROM VALUES (1), (1), (2) AS rows (k) GROUP BY k",
-    "CREATE MATERIALIZED TABLE many AS SELECT k FROM counts WHERE n > 1",
-    "ALTER MATERIALIZED TABLE counts REFRESH",
-    "ALTER MATERIALIZED TABLE many REFRESH",
-    "SHOW MATERIALIZED TABLES",
-)
-"""Statements that load what a start and the first refreshes load."""
 
 
 def archive_classes(place: Place) -> Path:

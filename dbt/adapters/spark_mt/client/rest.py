@@ -51,6 +51,17 @@ _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 Json = dict[str, Any]
 
 
+PATIENCE_S = 24 * 3600.0
+"""How long a statement may take: filling a table from a long log takes as long as it takes."""
+BUSY = "MATERIALIZED_TABLE_MANAGER_BUSY"
+"""The condition of a request that a manager does not begin, as others keep it busy."""
+_BUSY_S = 1.0
+_BUSY_TRIES = 300
+"""A client that polls must not report a refresh as failed because others poll as well."""
+_ANY_CONF = "spark.sql.session.timeZone"
+_T = TypeVar("_T")
+
+
 @dataclass(frozen=True, slots=True)
 class ManagerClient:
     """A manager's REST interface.
@@ -240,17 +251,6 @@ def _opener(url: str) -> OpenerDirector:
     if parts.hostname not in _LOOPBACK:
         opener.add_handler(ProxyHandler())
     return opener
-
-
-PATIENCE_S = 24 * 3600.0
-"""How long a statement may take: filling a table from a long log takes as long as it takes."""
-BUSY = "MATERIALIZED_TABLE_MANAGER_BUSY"
-"""The condition of a request that a manager does not begin, as others keep it busy."""
-_BUSY_S = 1.0
-_BUSY_TRIES = 300
-"""A client that polls must not report a refresh as failed because others poll as well."""
-_ANY_CONF = "spark.sql.session.timeZone"
-_T = TypeVar("_T")
 
 
 @contextmanager

@@ -62,6 +62,12 @@ _TIME_UNITS = {
 }
 
 
+FORMAT_VERSION = 1
+"""The major version: a release that adds keys leaves it as it is, see docs/formats.md."""
+_DAMAGE = (ValueError, zlib.error, KeyError, TypeError, AttributeError, OverflowError)
+"""What reading a text raises that this module did not write."""
+
+
 def document_of(stored: StoredDefinition) -> Document:
     """Return a definition as values that JSON knows, without the keys of newer releases."""
     name = stored.name
@@ -328,12 +334,6 @@ def _read_field(doc: str | Document) -> FieldName:
 def _query_id(expanded_query: str, query_columns: Iterable[str]) -> str:
     text = json.dumps([expanded_query, list(query_columns)], ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-FORMAT_VERSION = 1
-"""The major version: a release that adds keys leaves it as it is, see docs/formats.md."""
-_DAMAGE = (ValueError, zlib.error, KeyError, TypeError, AttributeError, OverflowError)
-"""What reading a text raises that this module did not write."""
 
 
 def encode_definition(definition: StoredDefinition) -> str:

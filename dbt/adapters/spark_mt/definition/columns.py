@@ -10,6 +10,10 @@ Parts = tuple[str, ...]
 _PART = re.compile(r"`(?P<quoted>(?:[^`]|``)*)`|(?P<plain>[^`.]+)")
 
 
+Pairs = tuple[tuple[str, str], ...]
+"""A mapping as a sorted tuple, so that the values which hold it stay hashable."""
+
+
 def quote(part: str) -> str:
     """Return `part` as a Spark identifier in backticks."""
     return "`" + part.replace("`", "``") + "`"
@@ -152,10 +156,6 @@ class SourceColumns:
     def table(self) -> TableName:
         """The full name of the relation, in its parts."""
         return TableName.of(*self.source.split(".", 2))
-
-
-Pairs = tuple[tuple[str, str], ...]
-"""A mapping as a sorted tuple, so that the values which hold it stay hashable."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,27 @@ from enum import Enum
 
 from dbt.adapters.spark_mt.definition import conditions
 
+LARGEST_COUNT = 2**31 - 1
+"""The largest number of units: Flink reads the number of an interval as a Java `int`."""
+LONGEST_SECONDS = 2**31 - 1
+"""The length of the longest freshness: a schedule must find its next time in a calendar."""
+LONGEST = f"{LONGEST_SECONDS} seconds"
+_SQL_INTERVAL = re.compile(r"interval\s+(-?)\s*'([^']*)'\s+(\w+(?:\s+to\s+\w+)?)", re.IGNORECASE)
+_WHOLE_NUMBER = re.compile(r"[0-9]+")
+_SHORT = {
+    "s": "second",
+    "sec": "second",
+    "m": "minute",
+    "min": "minute",
+    "h": "hour",
+    "d": "day",
+    "w": "week",
+}
+_PLAIN = re.compile(r"(\S+?)\s*([A-Za-z]+)")
+_ISO = re.compile(
+    r"P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?", re.IGNORECASE | re.ASCII
+)
+
 
 class FreshnessStatus(Enum):
     """Whether a table is as fresh as its definition asks."""
@@ -76,26 +97,6 @@ class TimeUnit(Enum):
         return cls[singular]
 
 
-LARGEST_COUNT = 2**31 - 1
-"""The largest number of units: Flink reads the number of an interval as a Java `int`."""
-LONGEST_SECONDS = 2**31 - 1
-"""The length of the longest freshness: a schedule must find its next time in a calendar."""
-LONGEST = f"{LONGEST_SECONDS} seconds"
-_SQL_INTERVAL = re.compile(r"interval\s+(-?)\s*'([^']*)'\s+(\w+(?:\s+to\s+\w+)?)", re.IGNORECASE)
-_WHOLE_NUMBER = re.compile(r"[0-9]+")
-_SHORT = {
-    "s": "second",
-    "sec": "second",
-    "m": "minute",
-    "min": "minute",
-    "h": "hour",
-    "d": "day",
-    "w": "week",
-}
-_PLAIN = re.compile(r"(\S+?)\s*([A-Za-z]+)")
-_ISO = re.compile(
-    r"P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?", re.IGNORECASE | re.ASCII
-)
 _ISO_UNITS = (TimeUnit.WEEK, TimeUnit.DAY, TimeUnit.HOUR, TimeUnit.MINUTE, TimeUnit.SECOND)
 
 

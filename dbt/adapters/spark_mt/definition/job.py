@@ -12,6 +12,11 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.columns import Pairs, TableName
 
 
+SILENCE_MS = 60_000
+"""After how long without a heartbeat a manager counts as gone, unless it says otherwise."""
+_WORKFLOW = "workflow"
+
+
 class JobKind(Enum):
     """What asked for a refresh."""
 
@@ -98,10 +103,6 @@ class Job:
     unknown: str = field(default="", compare=False, repr=False)
 
 
-SILENCE_MS = 60_000
-"""After how long without a heartbeat a manager counts as gone, unless it says otherwise."""
-
-
 @dataclass(frozen=True, slots=True)
 class Lease:
     """One manager's claim to a catalog; of all claims, the one with the highest term holds.
@@ -182,9 +183,6 @@ class RefreshHandlerSerializer(Protocol[Handler]):
     def deserialize(self, serialized: bytes) -> Handler:
         """Return the handler that `serialize` was given."""
         ...
-
-
-_WORKFLOW = "workflow"
 
 
 class JsonRefreshHandlerSerializer:

@@ -16,6 +16,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+ADOPTED = "adopted"
+"""The reason of a table whose rows were there before it became a materialized table."""
+
 
 @dataclass(frozen=True, slots=True)
 class VersionedPosition:
@@ -195,8 +198,6 @@ class ChangeExtent:
     rows: int = 0
 
 
-ADOPTED = "adopted"
-"""The reason of a table whose rows were there before it became a materialized table."""
 SourcePositions = tuple[tuple[str, FollowedPosition], ...]
 """Positions of followed sources by their full names, sorted."""
 

@@ -54,6 +54,10 @@ if TYPE_CHECKING:
     """The statements that change a definition and are no CREATE."""
 
 
+_SHOWN = 3
+"""The number of differing rows that an error names."""
+
+
 @dataclass(frozen=True, slots=True)
 class Derivation:
     """Result of deriving a table's freshness and mode again.
@@ -274,10 +278,6 @@ class Lifecycle:
         if table.definition.status is not modes.RefreshStatus.SUSPENDED:
             raise conditions.ALREADY_RESUMED(table=name)
         return table
-
-
-_SHOWN = 3
-"""The number of differing rows that an error names."""
 
 
 class Adoptions:

@@ -49,6 +49,14 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery
 
 
+_REPLACE = "CREATE OR REPLACE MATERIALIZED TABLE (in dbt --full-refresh) creates it again"
+_LOST = (
+    "the state of its sources that the rows reflect is no longer known (a change while it was "
+    "suspended, a RESTORE to a timestamp, or a log that was cleaned up)"
+)
+_PARTLY = "some partitions were refreshed to another state of the sources than the others"
+
+
 class Goal(NamedTuple):
     """Freshness and mode of a table's definition, by its full name."""
 
@@ -273,9 +281,6 @@ def _whole(seconds: float | None) -> int | None:
     return None if seconds is None else int(seconds)
 
 
-_REPLACE = "CREATE OR REPLACE MATERIALIZED TABLE (in dbt --full-refresh) creates it again"
-
-
 def lag_of(environment: Environment, name: TableName) -> Lag:
     """Measure the lag of a table now; raises as `table_lag`, also without such a table."""
     return table_lag(environment, existing_table(environment, environment.store.full_name(name)))
@@ -386,13 +391,6 @@ def _failures(environment: Environment, name: TableName) -> Iterator[str]:
     last = next((job for job in ours if job.status is not JobStatus.RUNNING), None)
     if last is not None and last.status is JobStatus.FAILED:
         yield f"the refresh of {instant(last.started_at_ms)} failed ({last.job_id}): {last.error}"
-
-
-_LOST = (
-    "the state of its sources that the rows reflect is no longer known (a change while it was "
-    "suspended, a RESTORE to a timestamp, or a log that was cleaned up)"
-)
-_PARTLY = "some partitions were refreshed to another state of the sources than the others"
 
 
 @dataclass(frozen=True, slots=True)

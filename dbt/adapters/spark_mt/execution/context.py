@@ -35,6 +35,14 @@ FIRST_HEARTBEAT_S = 2.0
 HEARTBEAT_S = 20.0
 
 
+FIGURES_MS = 60_000
+"""How long figures wait after the last write."""
+MOST_ROWS = 500
+"""The largest number of rows in one commit: they are literals of one statement."""
+_START_TIME = 19
+"""Index of the start time among the fields of `/proc/<pid>/stat` after the command's name."""
+
+
 class RunBoth(Protocol):
     """Runs two actions, both to the end."""
 
@@ -143,12 +151,6 @@ class _HeartbeatThread:
     def stop(self) -> None:
         self.stopped.set()
         self.thread.join()
-
-
-FIGURES_MS = 60_000
-"""How long figures wait after the last write."""
-MOST_ROWS = 500
-"""The largest number of rows in one commit: they are literals of one statement."""
 
 
 class Write(Protocol):
@@ -261,10 +263,6 @@ class DeferredRows:
                 if self._rows.get(row.job.job_id) is row:
                     del self._rows[row.job.job_id]
             self._written_ms = self._now_ms()
-
-
-_START_TIME = 19
-"""Index of the start time among the fields of `/proc/<pid>/stat` after the command's name."""
 
 
 class LocalProcesses:

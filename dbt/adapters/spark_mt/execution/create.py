@@ -51,6 +51,13 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.strategies.strategy import Choice
 
 
+_LOST = "Rows are lost that a log no longer has: {loss}."
+_DROPPED = (
+    "The baseline is dropped: the next refresh computes all rows from all source data, in the "
+    "place of those that are there."
+)
+
+
 def plan_with_state(
     environment: Environment,
     table: StoredTable,
@@ -107,13 +114,6 @@ def _state_problems(
         kept = f"State was kept for {was}" if was else "No state was kept for a process function"
         return (f"{kept}, and {requirement}.",)
     return state_problems((old, choose(stored, before)), (new, choice))
-
-
-_LOST = "Rows are lost that a log no longer has: {loss}."
-_DROPPED = (
-    "The baseline is dropped: the next refresh computes all rows from all source data, in the "
-    "place of those that are there."
-)
 
 
 @dataclass(frozen=True, slots=True)

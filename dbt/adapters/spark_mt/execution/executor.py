@@ -51,6 +51,14 @@ if TYPE_CHECKING:
 _LOGGED = (steps.Register, steps.RecordJob, steps.Unregister)
 
 
+LONGEST_ERROR = 2000
+"""The largest number of characters of an error in the log."""
+_KINDS = {steps.SCHEDULED: JobKind.SCHEDULED, steps.HOSTED: JobKind.CONTINUOUS}
+_LOGGER = logging.getLogger(__name__)
+_ATTEMPTS = 5
+_TRANSIENT = (CommitConflictError, ExecutorLostError)
+
+
 def execute(
     plan: steps.Plan,
     runner: StepRunner,
@@ -151,12 +159,6 @@ def _with_job(planned: Sequence[Step], job: Job | None) -> Sequence[Step]:
     return [
         replace(step, job=job) if isinstance(step, steps.Register) else step for step in planned
     ]
-
-
-LONGEST_ERROR = 2000
-"""The largest number of characters of an error in the log."""
-_KINDS = {steps.SCHEDULED: JobKind.SCHEDULED, steps.HOSTED: JobKind.CONTINUOUS}
-_LOGGER = logging.getLogger(__name__)
 
 
 def perform(plan: steps.Plan, environment: Environment) -> StepResult:
@@ -312,10 +314,6 @@ def job_of(
         strategy=run.choice.name,
         reason=run.choice.explanation,
     )
-
-
-_ATTEMPTS = 5
-_TRANSIENT = (CommitConflictError, ExecutorLostError)
 
 
 def retrying(

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 HEARTBEAT_MS = 20_000
 
 
+CHECK_MS = 10_000
+"""How long a lease that was read is used; a takeover may be noticed that much later."""
+
+
 class LeaseLog(Protocol):
     """The leases of catalogs, which managers write."""
 
@@ -159,10 +163,6 @@ class Leadership:
             or self._processes.is_gone(lease.owner)
             or now - self._other_since_ms >= lease.silence_ms
         )
-
-
-CHECK_MS = 10_000
-"""How long a lease that was read is used; a takeover may be noticed that much later."""
 
 
 class LeaseCache:

@@ -47,6 +47,12 @@ OperationsT = TypeVar("OperationsT", bound="TableOperations")
 _POLL_S = 0.5
 
 
+_CREATE_OR_ALTER = nodes.CreateForm.CREATE_OR_ALTER
+_EXPLAIN = results.columns(
+    *((name, "STRING") for name in ("step", "change", "effect", "keeps", "loses", "reason"))
+)
+
+
 def await_started(
     environment: Environment,
     name: TableName,
@@ -106,12 +112,6 @@ def await_fresh(
     raise conditions.WAIT_TIMEOUT(
         table=name, wanted="fresh", seconds=round(at_most_s), problem=problem
     )
-
-
-_CREATE_OR_ALTER = nodes.CreateForm.CREATE_OR_ALTER
-_EXPLAIN = results.columns(
-    *((name, "STRING") for name in ("step", "change", "effect", "keeps", "loses", "reason"))
-)
 
 
 @contextmanager

@@ -53,6 +53,14 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.statements.nodes import PartitionValue
 
 
+_NOT_APPLIED = (
+    RefreshFailedError,
+    RefreshSchemaError,
+    ConstraintViolatedError,
+)
+"""Errors after which a change of a result cannot be applied: the next strategy is chosen then."""
+
+
 @dataclass(frozen=True, slots=True)
 class RequestedRefresh:
     """A refresh with its options.
@@ -131,14 +139,6 @@ def foreign(table: StoredTable, fate: str) -> tuple[str, ...]:
         return ()
     listed = ", ".join(f"{c.operation} in version {c.version}" for c in table.foreign_commits)
     return (f"{table.name} has changes that are not ours ({listed}); {fate}.",)
-
-
-_NOT_APPLIED = (
-    RefreshFailedError,
-    RefreshSchemaError,
-    ConstraintViolatedError,
-)
-"""Errors after which a change of a result cannot be applied: the next strategy is chosen then."""
 
 
 class Refreshes:

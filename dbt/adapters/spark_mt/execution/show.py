@@ -45,6 +45,42 @@ if TYPE_CHECKING:
 REDACTION = "spark.redaction.regex"
 
 
+NO_MANAGER = "none: refreshed by statements and dbt run"
+_FROM_DESC = {
+    "Freshness": "How far the table may lag its sources.",
+    "Refresh mode": "Whether changes are followed, or the query is computed as a whole.",
+    "Start mode": "From where on the sources are read.",
+    "Status": "Whether refreshes run.",
+}
+_TABLES = columns(
+    ("namespace", "STRING"),
+    ("table_name", "STRING"),
+    ("refresh_mode", "STRING"),
+    ("freshness", "STRING"),
+    ("status", "STRING"),
+    ("lag_seconds", "BIGINT"),
+    ("last_refresh_at", "TIMESTAMP"),
+)
+_CREATE = columns(("createtab_stmt", "STRING"))
+_DESCRIBE = columns(("col_name", "STRING"), ("data_type", "STRING"), ("comment", "STRING"))
+_MEASURING_MS = 500
+"""How long a list measures lags: a list of 1,000 tables may take a second."""
+_SHOWN_ELSEWHERE = (DriftKind.ROWS, DriftKind.STATUS)
+"""These have rows of their own: foreign commits, and the status."""
+_JOBS = columns(
+    ("job_id", "STRING"),
+    ("table", "STRING"),
+    ("kind", "STRING"),
+    ("status", "STRING"),
+    ("start_time", "TIMESTAMP"),
+    ("end_time", "TIMESTAMP"),
+    ("rows", "BIGINT"),
+    ("error", "STRING"),
+    ("strategy", "STRING"),
+    ("reason", "STRING"),
+)
+
+
 def create_text(
     definition: StoredDefinition, confs: Mapping[str, str], *, or_alter: bool = False
 ) -> str:
@@ -138,9 +174,6 @@ def choice_rows(definition: StoredDefinition, choice: Choice) -> Iterator[Row]:
 
 def _about(reason: Reason) -> str:
     return f" of {reason.subject}" if reason.subject else ""
-
-
-NO_MANAGER = "none: refreshed by statements and dbt run"
 
 
 def state_rows(
@@ -237,14 +270,6 @@ class Figure(NamedTuple):
     about: str
 
 
-_FROM_DESC = {
-    "Freshness": "How far the table may lag its sources.",
-    "Refresh mode": "Whether changes are followed, or the query is computed as a whole.",
-    "Start mode": "From where on the sources are read.",
-    "Status": "Whether refreshes run.",
-}
-
-
 def figures_of(table: StoredTable, lag: Lag | None, confs: Mapping[str, str]) -> tuple[Figure, ...]:
     """Return the figures of a table for a catalogue; arguments as those of `state_rows`."""
     rows = dict([*definition_rows(table.definition, confs), *state_rows(table, None, confs)])
@@ -269,25 +294,6 @@ def _past(table: StoredTable, lag: Lag | None, confs: Mapping[str, str]) -> Iter
 
 def _moment(at_ms: int, confs: Mapping[str, str]) -> str:
     return f"{instant(at_ms, confs)} {confs.get(SESSION_TIME_ZONE) or 'UTC'}"
-
-
-_TABLES = columns(
-    ("namespace", "STRING"),
-    ("table_name", "STRING"),
-    ("refresh_mode", "STRING"),
-    ("freshness", "STRING"),
-    ("status", "STRING"),
-    ("lag_seconds", "BIGINT"),
-    ("last_refresh_at", "TIMESTAMP"),
-)
-_CREATE = columns(("createtab_stmt", "STRING"))
-_DESCRIBE = columns(("col_name", "STRING"), ("data_type", "STRING"), ("comment", "STRING"))
-
-
-_MEASURING_MS = 500
-"""How long a list measures lags: a list of 1,000 tables may take a second."""
-_SHOWN_ELSEWHERE = (DriftKind.ROWS, DriftKind.STATUS)
-"""These have rows of their own: foreign commits, and the status."""
 
 
 class Inspection:
@@ -403,20 +409,6 @@ def matches(name: str, pattern: str) -> bool:
     wild = {"%": ".*", "*": ".*", "_": "."}
     regex = "".join(wild.get(char) or re.escape(char) for char in pattern)
     return re.fullmatch(regex, name, re.IGNORECASE | re.DOTALL) is not None
-
-
-_JOBS = columns(
-    ("job_id", "STRING"),
-    ("table", "STRING"),
-    ("kind", "STRING"),
-    ("status", "STRING"),
-    ("start_time", "TIMESTAMP"),
-    ("end_time", "TIMESTAMP"),
-    ("rows", "BIGINT"),
-    ("error", "STRING"),
-    ("strategy", "STRING"),
-    ("reason", "STRING"),
-)
 
 
 class JobInspection:

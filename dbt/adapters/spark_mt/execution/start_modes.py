@@ -50,6 +50,12 @@ _ADD_KEY = (
 )
 
 
+_FILL = strategy.RefreshInputs(strategy.Request.FILL)
+_STARTS = strategy.Refusal.of(
+    strategy.STREAM, "START", "a start computes rows, and a stream resumes after them"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Begun:
     """A definition with its start positions.
@@ -68,12 +74,6 @@ class Begun:
         if self.baseline is None:
             return plan
         return counted_from(plan, self.baseline)
-
-
-_FILL = strategy.RefreshInputs(strategy.Request.FILL)
-_STARTS = strategy.Refusal.of(
-    strategy.STREAM, "START", "a start computes rows, and a stream resumes after them"
-)
 
 
 def filling(environment: Environment, trigger: str, resolution: Resolution) -> RefreshRun:

@@ -28,6 +28,15 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.execution.table_history import Commit
 
 
+FENCE = "materialized-table"
+"""The fence of the commits of materialized tables."""
+SessionT_contra = TypeVar("SessionT_contra", contravariant=True)
+"""A session that runs statements of the engine; no other thread uses it at the same time."""
+RowsT = TypeVar("RowsT")
+RowsT_co = TypeVar("RowsT_co", covariant=True)
+"""Rows in the form of the engine: the text of a query on Spark, tuples in memory."""
+
+
 @dataclass(frozen=True, slots=True)
 class TableColumns:
     """A table and its columns.
@@ -55,16 +64,6 @@ class TableColumns:
 def is_comparable(type_: str) -> bool:
     """Whether two values of a type are the same exactly if they compare as equal."""
     return not any(word in type_.upper() for word in ("MAP<", "VARIANT", "COLLATE"))
-
-
-FENCE = "materialized-table"
-"""The fence of the commits of materialized tables."""
-
-SessionT_contra = TypeVar("SessionT_contra", contravariant=True)
-"""A session that runs statements of the engine; no other thread uses it at the same time."""
-RowsT = TypeVar("RowsT")
-RowsT_co = TypeVar("RowsT_co", covariant=True)
-"""Rows in the form of the engine: the text of a query on Spark, tuples in memory."""
 
 
 @dataclass(frozen=True, slots=True)

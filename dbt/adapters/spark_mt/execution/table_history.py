@@ -30,6 +30,13 @@ _FENCED = frozenset(
 _WRITTEN = frozenset({CommitKind.CONTENT, CommitKind.ADOPTION})
 
 
+NO_OLDER_DEFINITION = 2**31
+"""A published generation with which a walk through commits does not search for a definition."""
+_OF_A_TABLE = frozenset(
+    {CommitKind.CONTENT, CommitKind.PARTITION, CommitKind.DEFINITION, CommitKind.RELEASE}
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Commit:
     """One commit of a table's log.
@@ -209,13 +216,6 @@ def _absorb(history: History, commit: Commit) -> None:
         history.seen = metadata.applied_to if metadata.applied_to >= 0 else commit.version
         carried = tuple(ForeignCommit(*pair) for pair in metadata.foreign)
         history.foreign = (*carried, *history.foreign)
-
-
-NO_OLDER_DEFINITION = 2**31
-"""A published generation with which a walk through commits does not search for a definition."""
-_OF_A_TABLE = frozenset(
-    {CommitKind.CONTENT, CommitKind.PARTITION, CommitKind.DEFINITION, CommitKind.RELEASE}
-)
 
 
 def is_other_table(commits: Iterable[Commit], metadata: CommitMetadata) -> bool:

@@ -24,6 +24,12 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.planning.steps import Register
 
 
+RECORD_AGAIN_MS = 24 * 3600 * 1000
+"""How often a manager records that an idle stream runs. Otherwise the log, whose rows are kept for
+30 days, would lose it."""
+_LOGGER = logging.getLogger(__name__)
+
+
 class Conflict(Enum):
     """A change by another writer to the table of a stream.
 
@@ -37,12 +43,6 @@ class Conflict(Enum):
     NO = "no"
     CHANGED = "changed"
     WRITTEN = "written"
-
-
-RECORD_AGAIN_MS = 24 * 3600 * 1000
-"""How often a manager records that an idle stream runs. Otherwise the log, whose rows are kept for
-30 days, would lose it."""
-_LOGGER = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,15 @@ COMPACT_AFTER = 100
 """Each scan opens every file of a table; to merge them costs a job or two."""
 
 
+LONGEST_REASON = 600
+"""How many characters of an error the reason of a suspension keeps."""
+LONG_MS = 10_000
+"""After this time a refresh no longer counts: a large table must not delay many small ones."""
+_MEASURED = 4
+"""After so many refreshes their durations are known: the first ones of a JVM take longest."""
+_KEPT = 8
+
+
 class HostPhase(Enum):
     """What a host does for a table."""
 
@@ -116,10 +125,6 @@ PATIENT = HostPolicy()
 """Checks every second, without a limit of failures: for a host in a user's driver."""
 
 
-LONGEST_REASON = 600
-"""How many characters of an error the reason of a suspension keeps."""
-
-
 @dataclass(frozen=True, slots=True)
 class Failures:
     """How often in a row a refresh failed, and how often of them for the same cause.
@@ -166,15 +171,6 @@ def suspend_failing(environment: Environment, name: TableName, failures: Failure
     )
     sentence = f"suspended: {reason}"
     retrying(lambda: suspend(environment, stored_table(environment, name), reason, sentence))
-
-
-LONG_MS = 10_000
-"""After this time a refresh no longer counts: a large table must not delay many small ones."""
-
-
-_MEASURED = 4
-"""After so many refreshes their durations are known: the first ones of a JVM take longest."""
-_KEPT = 8
 
 
 @dataclass(slots=True)

@@ -56,6 +56,13 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.statements.parser import ParsedStatement
 
 
+_LOGGER = logging.getLogger(__name__)
+_BEATS_PER_SILENCE = 3
+_RUNS = 4
+"""How many refreshes of FULL tables, and such that were asked for, run at a time."""
+_USE_EVERY_S = 600.0
+
+
 @dataclass(frozen=True, slots=True)
 class RunningManager:
     """A manager with what has to be opened and closed."""
@@ -72,13 +79,6 @@ class RunningManager:
     def stop(self, within_s: float) -> bool:
         """Stop in good order; returns whether everything ended within the time, in seconds."""
         return self.manager.stop(within_s)
-
-
-_LOGGER = logging.getLogger(__name__)
-_BEATS_PER_SILENCE = 3
-_RUNS = 4
-"""How many refreshes of FULL tables, and such that were asked for, run at a time."""
-_USE_EVERY_S = 600.0
 
 
 @dataclass(frozen=True, slots=True)

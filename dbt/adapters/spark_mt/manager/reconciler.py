@@ -37,6 +37,15 @@ _LOOK_MS = 30_000
 """How often a host checks its table's log; the registry shows most changes long before."""
 
 
+_LOGGER = logging.getLogger(__name__)
+_CHECK_S = 1.0
+_MISSED = 6
+"""After how many ticks that did not come the loop counts as dead, and at least a minute."""
+_FIRST_TICK_MS = 600_000
+"""The same for the first tick: after a kill it reads what was left, waits for the lease of the
+process before, and compiles; a probe that ends the process meanwhile would end it each time."""
+
+
 @dataclass(frozen=True, slots=True)
 class ManagerPolicy:
     """All times in milliseconds.
@@ -93,9 +102,6 @@ class Workers:
     """Writes the rows that may wait."""
     take_over: Callable[[], None]
     """What a new leader does once, in the background: deriving modes again."""
-
-
-_LOGGER = logging.getLogger(__name__)
 
 
 class Reconciler:
@@ -283,14 +289,6 @@ def _is_otherwise(before: KnownTable, table: KnownTable) -> bool:
         table.generation,
         table.status,
     )
-
-
-_CHECK_S = 1.0
-_MISSED = 6
-"""After how many ticks that did not come the loop counts as dead, and at least a minute."""
-_FIRST_TICK_MS = 600_000
-"""The same for the first tick: after a kill it reads what was left, waits for the lease of the
-process before, and compiles; a probe that ends the process meanwhile would end it each time."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,16 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.manager.workflows import RefreshHandlers, TableWorkflows
 
 
+_LOGGER = logging.getLogger(__name__)
+_FAILING_MS = 30_000
+"""After how long without a tick that ends well the manager is not ready any more."""
+_LAST_WRITES_S = 4.0
+"""For what is written when the last refresh has ended: a commit of the log, and of the lease."""
+_LEAST_S = 1.0
+_SHOWN = 200
+"""Characters of a refused statement that the error shows."""
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where a manager runs."""
@@ -95,16 +105,6 @@ class Parts:
     submissions: Submissions
     reconciler: Reconciler
     loop: Loop
-
-
-_LOGGER = logging.getLogger(__name__)
-_FAILING_MS = 30_000
-"""After how long without a tick that ends well the manager is not ready any more."""
-_LAST_WRITES_S = 4.0
-"""For what is written when the last refresh has ended: a commit of the log, and of the lease."""
-_LEAST_S = 1.0
-_SHOWN = 200
-"""Characters of a refused statement that the error shows."""
 
 
 class Manager:

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 _COUNT = "__materialized_table_count"
 
 
+_LIMIT = 10
+"""The largest number of rows that a query for violations returns of each kind."""
+_Violation = tuple[str, tuple[str, ...]]
+
+
 def guarded(content: str, definition: ResolvedDefinition) -> str:
     """Return `content` such that a row which breaks a constraint makes the query fail."""
     conditions = _conditions(definition)
@@ -30,10 +35,6 @@ def guarded(content: str, definition: ResolvedDefinition) -> str:
         f"SELECT {columns} FROM (\n{_counted(content, definition)}\n) "
         f"WHERE CASE WHEN {broken} THEN {failure} ELSE true END"
     )
-
-
-_LIMIT = 10
-"""The largest number of rows that a query for violations returns of each kind."""
 
 
 def violations_query(
@@ -113,9 +114,6 @@ def changed_duplicates_query(
         f"SELECT {text} AS violation, {_values(key.columns)} AS row_values FROM (\n{counted}\n) "
         f"GROUP BY {columns} HAVING sum({_COUNT}) > 1 LIMIT {_LIMIT}"
     )
-
-
-_Violation = tuple[str, tuple[str, ...]]
 
 
 def _conditions(definition: ResolvedDefinition) -> list[tuple[_Violation, str]]:

@@ -23,26 +23,6 @@ ExplainRow = tuple[str, str, str, str, str, str]
 _KEEPS = "the old rows stay visible until the commit; table id, history, grants"
 
 
-def explain(plan: steps.Plan) -> tuple[ExplainRow, ...]:
-    """Return the rows of EXPLAIN: every step, why the engine was chosen, and what to know."""
-    if not plan.steps:
-        return (("none", "", "unchanged: nothing would be done", "everything", "nothing", ""),)
-    changes = "; ".join(plan.changes)
-    rows = [_row(step, changes) for step in plan.steps]
-    if plan.choice is not None:
-        rows += _reasons(plan.choice)
-    rows += [("note", "", warning, "", "", "") for warning in plan.warnings]
-    return tuple(rows)
-
-
-def _reasons(choice: Choice) -> Iterator[ExplainRow]:
-    """One row for each reason of the choice, and for each of a strategy that is not used."""
-    for reason in choice.reasons:
-        yield ("engine", reason.subject, choice.name, "", "", str(reason))
-    for strategy, reason in choice.refusals:
-        yield ("not used", reason.subject, strategy, "", "", str(reason))
-
-
 _ROWS: dict[type, ExplainRow] = {
     steps.VerifyRows: (
         "verify rows",
@@ -64,6 +44,27 @@ _ROWS: dict[type, ExplainRow] = {
     steps.Register: ("register", "", "a row in the registry", "rows", "nothing", ""),
 }
 """The rows of steps that do the same for every table."""
+_NOTHING = ("", "nothing")
+
+
+def explain(plan: steps.Plan) -> tuple[ExplainRow, ...]:
+    """Return the rows of EXPLAIN: every step, why the engine was chosen, and what to know."""
+    if not plan.steps:
+        return (("none", "", "unchanged: nothing would be done", "everything", "nothing", ""),)
+    changes = "; ".join(plan.changes)
+    rows = [_row(step, changes) for step in plan.steps]
+    if plan.choice is not None:
+        rows += _reasons(plan.choice)
+    rows += [("note", "", warning, "", "", "") for warning in plan.warnings]
+    return tuple(rows)
+
+
+def _reasons(choice: Choice) -> Iterator[ExplainRow]:
+    """One row for each reason of the choice, and for each of a strategy that is not used."""
+    for reason in choice.reasons:
+        yield ("engine", reason.subject, choice.name, "", "", str(reason))
+    for strategy, reason in choice.refusals:
+        yield ("not used", reason.subject, strategy, "", "", str(reason))
 
 
 def _row(step: steps.Step, changes: str) -> ExplainRow:
@@ -155,9 +156,6 @@ def _is_metadata(step: steps.Step) -> bool:
     if isinstance(step, steps.CommitDefinition):
         return not step.new_columns
     return isinstance(step, steps.Publish | steps.Register)
-
-
-_NOTHING = ("", "nothing")
 
 
 @dataclass(frozen=True, slots=True)

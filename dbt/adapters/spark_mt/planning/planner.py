@@ -38,6 +38,10 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.strategies.strategy import Choice
 
 
+FIRST_SEQ = 1
+_ADOPTED_ROWS_END = "All rows were computed from the sources; those of the adopted table are gone."
+
+
 def next_definition(before: StoredDefinition, resolution: Resolution) -> StoredDefinition:
     """A changed definition ends a suspension that we made, not one of the user's."""
     after = replace(before, generation=before.generation + 1, resolved=resolution.definition)
@@ -93,10 +97,6 @@ def registration(definition: StoredDefinition, seq: int, run: RefreshRun) -> ste
         run.refresh_id, run.strategy, run.trigger, run.started_at_ms, run.started_at_ms, None
     )
     return steps.Register(definition, seq, run.positions, refresh)
-
-
-FIRST_SEQ = 1
-_ADOPTED_ROWS_END = "All rows were computed from the sources; those of the adopted table are gone."
 
 
 def plan_create(

@@ -21,15 +21,16 @@ _NOT_IN_FILES = frozenset(" ,;{}()\n\t=")
 """Characters that Parquet files do not take in the name of a column."""
 
 
-def needs_mapped_names(definition: ResolvedDefinition) -> bool:
-    """Whether columns need other names in the files of the table than in its schema."""
-    return any(_NOT_IN_FILES & set(column.name) for column in definition.columns)
-
-
 PREFIX = "materialized-table."
 DEFINITION = PREFIX + "definition"
 VERSION = PREFIX + "version"
 LOCATION = "location"
+_NOT_NULL = PREFIX + "not-null."
+
+
+def needs_mapped_names(definition: ResolvedDefinition) -> bool:
+    """Whether columns need other names in the files of the table than in its schema."""
+    return any(_NOT_IN_FILES & set(column.name) for column in definition.columns)
 
 
 def is_changed_by_row(definition: StoredDefinition) -> bool:
@@ -60,9 +61,6 @@ def properties_of(definition: StoredDefinition, format_: TableFormat) -> dict[st
 def location_of(definition: StoredDefinition) -> str | None:
     """Return where the user wants the table to live, if not under the warehouse."""
     return dict(definition.declared.options).get(LOCATION)
-
-
-_NOT_NULL = PREFIX + "not-null."
 
 
 def not_null_constraints(definition: StoredDefinition) -> dict[str, str]:

@@ -39,6 +39,28 @@ _NEXT = {TimeUnit.SECOND: 60, TimeUnit.MINUTE: 60, TimeUnit.HOUR: 24}
 """How many of a unit make the next one: a cron expression needs a count that divides it."""
 
 
+_STEPS = {
+    date_patterns.Period.SECOND: timedelta(seconds=1),
+    date_patterns.Period.MINUTE: timedelta(seconds=30),
+    date_patterns.Period.HOUR: timedelta(minutes=30),
+    date_patterns.Period.DAY: timedelta(hours=12),
+    date_patterns.Period.MONTH: timedelta(days=14),
+    date_patterns.Period.YEAR: timedelta(days=180),
+}
+"""Shorter than the shortest period of the kind, because clocks are put forward and back."""
+Partition = tuple[tuple[str, str | None], ...]
+MOST_RUNS = 1000
+"""How many missed periods of a partitioned table are made up for; older ones are left out."""
+_FIRST: dict[date_patterns.Period, dict[str, Any]] = {
+    date_patterns.Period.YEAR: {"month": 1, "day": 1, "hour": 0, "minute": 0, "second": 0},
+    date_patterns.Period.MONTH: {"day": 1, "hour": 0, "minute": 0, "second": 0},
+    date_patterns.Period.DAY: {"hour": 0, "minute": 0, "second": 0},
+    date_patterns.Period.HOUR: {"minute": 0, "second": 0},
+    date_patterns.Period.MINUTE: {"second": 0},
+    date_patterns.Period.SECOND: {},
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Schedule:
     """The scheduled times of a freshness in a time zone.
@@ -175,19 +197,6 @@ def _grid(seconds: int, zone: str) -> _Grid:
     return _Grid(UTC, _EPOCH, step)
 
 
-_STEPS = {
-    date_patterns.Period.SECOND: timedelta(seconds=1),
-    date_patterns.Period.MINUTE: timedelta(seconds=30),
-    date_patterns.Period.HOUR: timedelta(minutes=30),
-    date_patterns.Period.DAY: timedelta(hours=12),
-    date_patterns.Period.MONTH: timedelta(days=14),
-    date_patterns.Period.YEAR: timedelta(days=180),
-}
-"""Shorter than the shortest period of the kind, because clocks are put forward and back."""
-
-Partition = tuple[tuple[str, str | None], ...]
-
-
 def scheduled_partitions(
     formatters: Mapping[str, str],
     scheduled_at: datetime,
@@ -250,19 +259,6 @@ def _moments(start: datetime, end: datetime, step: timedelta, zone: tzinfo) -> I
         yield moment.astimezone(zone)
         moment += step
     yield last.astimezone(zone)
-
-
-MOST_RUNS = 1000
-"""How many missed periods of a partitioned table are made up for; older ones are left out."""
-
-_FIRST: dict[date_patterns.Period, dict[str, Any]] = {
-    date_patterns.Period.YEAR: {"month": 1, "day": 1, "hour": 0, "minute": 0, "second": 0},
-    date_patterns.Period.MONTH: {"day": 1, "hour": 0, "minute": 0, "second": 0},
-    date_patterns.Period.DAY: {"hour": 0, "minute": 0, "second": 0},
-    date_patterns.Period.HOUR: {"minute": 0, "second": 0},
-    date_patterns.Period.MINUTE: {"second": 0},
-    date_patterns.Period.SECOND: {},
-}
 
 
 @dataclass(frozen=True, slots=True)

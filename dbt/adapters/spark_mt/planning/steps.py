@@ -34,6 +34,14 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.query.operators import Tree
 
 
+CREATED = "CREATE"
+"""The trigger of the first build of a table."""
+SCHEDULED = "SCHEDULED"
+"""The trigger of a run that a scheduler starts."""
+HOSTED = "CONTINUOUS"
+"""The trigger of what a host does to keep a table fresh."""
+
+
 class Phase(Enum):
     """When a step runs, before, at or after the commit point, and so what its failure means."""
 
@@ -86,14 +94,6 @@ class FillMode(Enum):
     """Columns may be appended; identity, change feed and partitioning stay."""
     REPLACE = "replace"
     """Columns and partitioning may be any; the table keeps its identity."""
-
-
-CREATED = "CREATE"
-"""The trigger of the first build of a table."""
-SCHEDULED = "SCHEDULED"
-"""The trigger of a run that a scheduler starts."""
-HOSTED = "CONTINUOUS"
-"""The trigger of what a host does to keep a table fresh."""
 
 
 @dataclass(frozen=True, slots=True)

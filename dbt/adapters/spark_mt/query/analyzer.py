@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.watermark import ProcessCall
 
 
+FORMATS_WITH_OFFSETS = frozenset({"kafka"})
+"""Formats of tables whose position is the end of a log, counted in the same way by each reader."""
+
+
 class SourceKind(Enum):
     """Kind of a source, by how its changes can be followed."""
 
@@ -25,10 +29,6 @@ class SourceKind(Enum):
     VIEW = "view"
     FUNCTION = "function"
     UNVERSIONED = "table without versions"
-
-
-FORMATS_WITH_OFFSETS = frozenset({"kafka"})
-"""Formats of tables whose position is the end of a log, counted in the same way by each reader."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,17 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.query.operators import Operator
 
 
+FILE_METADATA = "_metadata"
+"""The column of a table over files that describes the file of a row."""
+OF_FILES = "METADATA"
+_UNITS = frozenset(
+    {"timestampdiff", "timestampadd", "datediff", "date_diff", "dateadd", "date_add"}
+)
+_TIME_WINDOWS = frozenset({"window", "session_window"})
+_NAMING = frozenset({"struct"})
+_NAMED_BY_ARGUMENTS = frozenset({"arrays_zip"})
+
+
 def name_parts(column: exp.Column) -> list[str]:
     """Return the parts of a column's name as written."""
     return [part.name for part in column.parts]
@@ -81,18 +92,6 @@ class Bound:
         for each in self.subqueries:
             rows = each.over(rows)
         return rows
-
-
-FILE_METADATA = "_metadata"
-"""The column of a table over files that describes the file of a row."""
-OF_FILES = "METADATA"
-
-_UNITS = frozenset(
-    {"timestampdiff", "timestampadd", "datediff", "date_diff", "dateadd", "date_add"}
-)
-_TIME_WINDOWS = frozenset({"window", "session_window"})
-_NAMING = frozenset({"struct"})
-_NAMED_BY_ARGUMENTS = frozenset({"arrays_zip"})
 
 
 class ExpressionBinder:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 _AROUND = (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)
 
 
+_SETS = (exp.Cube, exp.Rollup, exp.GroupingSets)
+
+
 def _aggregate_of(node: exp.Expr) -> exp.Anonymous | None:
     """Return the call of an aggregate function that a node is, FILTER and order included."""
     while isinstance(node, _AROUND):
@@ -256,9 +259,6 @@ def _grouping(group: exp.Group) -> tuple[list[exp.Expr], list[list[int]] | None]
         listed += parts
     base = list(range(len(plain)))
     return listed, [base + places for places in _expanded(several[0], elements)]
-
-
-_SETS = (exp.Cube, exp.Rollup, exp.GroupingSets)
 
 
 def _expanded(kind: exp.Expr, elements: list[list[int]]) -> Iterator[list[int]]:

@@ -63,6 +63,12 @@ __all__ = [
 ]
 
 
+_IDENTITY = re.compile(r"#\d+`")
+_EXACT = frozenset({"count", "count_if", "max", "min"})
+"""Aggregates with the same value each time; sums of floating-point numbers depend on the order."""
+_PARTITIONED = (ops.Aggregate, ops.Distinct, ops.SetOperation, ops.Window, ops.Join)
+
+
 def _no_change(problem: str) -> NoReturn:
     raise ChangeNotSupportedError(NotIncremental(UNEXPECTED, problem))
 
@@ -173,9 +179,6 @@ class ResultChange:
         """Yield the operators that the queries are made of."""
         found = (self.added, self.removed, self.keys, *(self.top[1:] if self.top else ()))
         yield from (node for node in found if node is not None)
-
-
-_IDENTITY = re.compile(r"#\d+`")
 
 
 def _without_identities(text: str) -> str:
@@ -513,18 +516,11 @@ class _Root:
         )
 
 
-_EXACT = frozenset({"count", "count_if", "max", "min"})
-"""Aggregates with the same value each time; sums of floating-point numbers depend on the order."""
-
-
 def _may_differ_again(node: ops.Operator) -> bool:
     """Return whether an operator may give other values for the same rows."""
     return isinstance(node, ops.Window) or (
         isinstance(node, ops.Aggregate) and any(call.name not in _EXACT for call in node.calls)
     )
-
-
-_PARTITIONED = (ops.Aggregate, ops.Distinct, ops.SetOperation, ops.Window, ops.Join)
 
 
 def _is_linear_join(node: ops.Operator, changes: Changes) -> bool:

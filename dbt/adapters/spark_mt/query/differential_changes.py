@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.query.expressions import Expression
 
 
+TABLE = -1
+"""The occurrence of scans of the stored result."""
+MOST_FIRST = 10_000
+"""Up to how many first rows: all of them are sorted at every refresh."""
+
+
 class StateOf(Enum):
     """Which rows of a relation are read."""
 
@@ -106,10 +112,6 @@ class Change:
             of(added) if added is not None else None,
             of(removed) if removed is not None else None,
         )
-
-
-TABLE = -1
-"""The occurrence of scans of the stored result."""
 
 
 def _place(scan: ops.Scan, which: StateOf) -> int:
@@ -372,10 +374,6 @@ def _is_one_row(node: ops.Operator) -> bool:
     while isinstance(node, ops.Project):
         node = node.input
     return isinstance(node, ops.Aggregate) and not node.groups and node.sets is None
-
-
-MOST_FIRST = 10_000
-"""Up to how many first rows: all of them are sorted at every refresh."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 
+_COMPOUND = (exp.Binary, exp.Unary, exp.Between, exp.In, exp.Interval)
+
+
 @dataclass(frozen=True, slots=True)
 class Attribute:
     """A column of an operator's result.
@@ -123,9 +126,6 @@ def transformed(tree: exp.Expr, change: Callable[[exp.Expr], exp.Expr]) -> exp.E
     root: exp.Expr = exp.Paren(this=tree)  # nothing but a parenthesis is around the parts
     changed: exp.Expr = root.transform(change, copy=False).this
     return changed.pop()
-
-
-_COMPOUND = (exp.Binary, exp.Unary, exp.Between, exp.In, exp.Interval)
 
 
 class SubqueryKind(Enum):

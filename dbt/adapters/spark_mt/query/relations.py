@@ -23,6 +23,21 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.query.text import RelationRef, WatermarkClause
 
 
+_UNPIVOT = "it uses UNPIVOT; write LATERAL VIEW stack(…)"
+UNKNOWN = {"sample": ("SAMPLE", "it takes a sample"), "pivots": ("PIVOT", "it uses PIVOT")}
+_KINDS = {
+    "": ops.JoinKind.INNER,
+    "INNER": ops.JoinKind.INNER,
+    "CROSS": ops.JoinKind.CROSS,
+    "LEFT": ops.JoinKind.LEFT,
+    "RIGHT": ops.JoinKind.RIGHT,
+    "FULL": ops.JoinKind.FULL,
+    "SEMI": ops.JoinKind.SEMI,
+    "ANTI": ops.JoinKind.ANTI,
+}
+_WATERMARK = "watermark"
+
+
 @dataclass(frozen=True, slots=True)
 class Text:
     """The text that is read: the query or a view.
@@ -400,25 +415,6 @@ class Relations:
         qualifier = (alias.name,) if alias is not None and alias.name else ()
         added = tuple(exprs.ScopeColumn(a.name, a, qualifier) for a in generated)
         return rows, replace(scope, columns=(*scope.columns, *added))
-
-
-_UNPIVOT = "it uses UNPIVOT; write LATERAL VIEW stack(…)"
-UNKNOWN = {"sample": ("SAMPLE", "it takes a sample"), "pivots": ("PIVOT", "it uses PIVOT")}
-
-
-_KINDS = {
-    "": ops.JoinKind.INNER,
-    "INNER": ops.JoinKind.INNER,
-    "CROSS": ops.JoinKind.CROSS,
-    "LEFT": ops.JoinKind.LEFT,
-    "RIGHT": ops.JoinKind.RIGHT,
-    "FULL": ops.JoinKind.FULL,
-    "SEMI": ops.JoinKind.SEMI,
-    "ANTI": ops.JoinKind.ANTI,
-}
-
-
-_WATERMARK = "watermark"
 
 
 def place_watermarks(tree: exp.Expr, clauses: Mapping[int, WatermarkClause]) -> bool:

@@ -22,6 +22,21 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.query.binder import Bound, Subquery
 
 
+_ZERO_ON_EMPTY = frozenset({"count", "count_if", "regr_count", "approx_count_distinct"})
+_NULL_ON_EMPTY = frozenset(
+    {"sum", "avg", "mean", "min", "max", "stddev", "stddev_pop", "stddev_samp", "std", "var_pop"}
+    | {"var_samp", "variance", "bool_and", "bool_or", "any", "some", "every", "max_by", "min_by"}
+    | {"median", "percentile", "try_sum", "try_avg", "corr", "covar_pop", "covar_samp", "skewness"}
+)
+_LOGICAL = (exp.Paren, exp.And, exp.Or, exp.Not)
+_KEEPING = (exp.Cast, exp.TryCast, exp.Is, exp.NullSafeEQ)
+_KEEPING_CALLS = frozenset(
+    {"coalesce", "nvl", "ifnull", "if", "isnull", "isnotnull", "struct", "named_struct", "array"}
+    | {"max", "min", "count", "bool_and", "bool_or", "every", "some", "any"}
+)
+"""Functions whose value of IN Spark does not compare with a literal, which it turns into NOT IN."""
+
+
 def filtered(rows: ops.Operator, bound: Bound) -> ops.Operator:
     """Apply a condition: equalities to the joins below, EXISTS and IN as joins where possible."""
     by_key = {subquery.attribute.key: subquery for subquery in bound.subqueries}
@@ -128,14 +143,6 @@ def decorrelated(
     return (ops.Filter(query, exprs.all_of(local)) if local else query), correlated, values
 
 
-_ZERO_ON_EMPTY = frozenset({"count", "count_if", "regr_count", "approx_count_distinct"})
-_NULL_ON_EMPTY = frozenset(
-    {"sum", "avg", "mean", "min", "max", "stddev", "stddev_pop", "stddev_samp", "std", "var_pop"}
-    | {"var_samp", "variance", "bool_and", "bool_or", "any", "some", "every", "max_by", "min_by"}
-    | {"median", "percentile", "try_sum", "try_avg", "corr", "covar_pop", "covar_samp", "skewness"}
-)
-
-
 def without_subqueries(root: ops.Operator, ids: Iterator[int]) -> ops.Operator:
     """Return a tree with joins in the place of subqueries, as far as there are such joins.
 
@@ -144,15 +151,6 @@ def without_subqueries(root: ops.Operator, ids: Iterator[int]) -> ops.Operator:
         ids: Gives attributes an identity that the tree does not have yet.
     """
     return ops.transform(root, _Rewriter(ids, _constants(root)).changed)
-
-
-_LOGICAL = (exp.Paren, exp.And, exp.Or, exp.Not)
-_KEEPING = (exp.Cast, exp.TryCast, exp.Is, exp.NullSafeEQ)
-_KEEPING_CALLS = frozenset(
-    {"coalesce", "nvl", "ifnull", "if", "isnull", "isnotnull", "struct", "named_struct", "array"}
-    | {"max", "min", "count", "bool_and", "bool_or", "every", "some", "any"}
-)
-"""Functions whose value of IN Spark does not compare with a literal, which it turns into NOT IN."""
 
 
 def _is_negated(value: exp.Expr) -> bool | None:

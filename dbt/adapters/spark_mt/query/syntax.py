@@ -44,6 +44,16 @@ _SAME["<=>"] = "IS NOT DISTINCT FROM"
 _UNREADABLE = (SqlglotError, sql_tokens.UnreadableTokensError)
 
 
+_PATH = "it takes a part of a VARIANT by its path (v:a.b); write variant_get"
+_WORDS = (
+    "ALL ANTI AND AS ASC BETWEEN BY CASE CROSS DESC DISTINCT ELSE END EXCEPT EXISTS FROM FULL "
+    "GROUP HAVING IN INNER INTERSECT INTO IS JOIN LATERAL LEFT LIKE LIMIT MINUS NATURAL NOT NULL "
+    "OFFSET ON OR ORDER OUTER OVER PARTITION QUALIFY RIGHT SELECT SEMI THEN UNION USING VIEW WHEN "
+    "WHERE WINDOW WITH"
+)
+_SYNTAX = frozenset(_WORDS.split())
+
+
 class UnreadableError(Exception):
     """A text cannot be read as a query.
 
@@ -105,9 +115,6 @@ def read_query(text: str) -> tuple[exp.Query, Fidelity]:
         name = str(call.this).lower()
         call.set("this", _STAND_INS.get(name, name))
     return tree, fidelity
-
-
-_PATH = "it takes a part of a VARIANT by its path (v:a.b); write variant_get"
 
 
 def _has_path(text: str) -> bool:
@@ -177,15 +184,6 @@ def _words(tokens: Sequence[Token]) -> Counter[str]:
 
 def _is_number(tokens: Sequence[Token], i: int) -> bool:
     return i < len(tokens) and tokens[i].kind is TokenKind.NUMBER
-
-
-_WORDS = (
-    "ALL ANTI AND AS ASC BETWEEN BY CASE CROSS DESC DISTINCT ELSE END EXCEPT EXISTS FROM FULL "
-    "GROUP HAVING IN INNER INTERSECT INTO IS JOIN LATERAL LEFT LIKE LIMIT MINUS NATURAL NOT NULL "
-    "OFFSET ON OR ORDER OUTER OVER PARTITION QUALIFY RIGHT SELECT SEMI THEN UNION USING VIEW WHEN "
-    "WHERE WINDOW WITH"
-)
-_SYNTAX = frozenset(_WORDS.split())
 
 
 def token_key(query: str) -> str:

@@ -34,6 +34,10 @@ _FURTHEST = 60
 """The largest number of tokens in the column of a watermark."""
 
 
+_PROCESSING_TIME = {"PROCTIME", "CURRENT_TIMESTAMP"}
+_STAND_IN_ALIAS = "_wm"
+
+
 def streams_of(tokens: Sequence[Token]) -> list[Token]:
     """Return the STREAM keywords: in a relation's place, before its name or a parenthesis."""
     return [
@@ -77,9 +81,6 @@ def _watermark_end(tokens: Sequence[Token], i: int) -> int | None:
             last = sql_tokens.interval_end(tokens, j + 2)
             return last if last > j + 2 else None
     return None
-
-
-_PROCESSING_TIME = {"PROCTIME", "CURRENT_TIMESTAMP"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,9 +220,6 @@ class WatermarkClause:
     column: str
     delay: str
     is_named: bool
-
-
-_STAND_IN_ALIAS = "_wm"
 
 
 def watermarks_of(query: str) -> tuple[str, dict[int, WatermarkClause]]:

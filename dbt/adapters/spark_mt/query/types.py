@@ -18,6 +18,33 @@ if TYPE_CHECKING:
 _Item = TypeVar("_Item")
 
 
+_SYNONYMS = {
+    "BYTE": "TINYINT",
+    "SHORT": "SMALLINT",
+    "INTEGER": "INT",
+    "LONG": "BIGINT",
+    "REAL": "FLOAT",
+    "DEC": "DECIMAL",
+    "NUMERIC": "DECIMAL",
+    "CHARACTER": "CHAR",
+    "TIMESTAMP_LTZ": "TIMESTAMP",
+    "NULL": "VOID",
+}
+_BOUNDED_TEXTS = frozenset({"CHAR", "VARCHAR"})
+_UNSTORED = frozenset({"INTERVAL", "TIME", "GEOMETRY", "GEOGRAPHY"})
+_DEFAULT_PARAMETERS = {"DECIMAL": (10, 0), "TIME": (6,)}
+_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_TOKEN = re.compile(
+    r"\s*(?:(?P<quoted>`(?:[^`]|``)*`)|(?P<text>'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.)*\")"
+    r"|(?P<word>\w+)|(?P<mark>[<>(),:]))\s*",
+    re.DOTALL,
+)
+_INTEGERS = ("TINYINT", "SMALLINT", "INT", "BIGINT")
+_DIGITS = {"TINYINT": 3, "SMALLINT": 5, "INT": 10, "BIGINT": 19}
+_EXACT_IN = {"FLOAT": {"TINYINT", "SMALLINT"}, "DOUBLE": {"TINYINT", "SMALLINT", "INT", "FLOAT"}}
+_TEXTS = ("CHAR", "VARCHAR", "STRING")
+
+
 @dataclass(frozen=True, slots=True)
 class StructField:
     """A field of a STRUCT; `suffix` is a NOT NULL or COMMENT after its type, as written."""
@@ -54,29 +81,6 @@ class DataType:
         if self.parameters:
             return f"{self.name}({','.join(str(p) for p in self.parameters)})"
         return self.name
-
-
-_SYNONYMS = {
-    "BYTE": "TINYINT",
-    "SHORT": "SMALLINT",
-    "INTEGER": "INT",
-    "LONG": "BIGINT",
-    "REAL": "FLOAT",
-    "DEC": "DECIMAL",
-    "NUMERIC": "DECIMAL",
-    "CHARACTER": "CHAR",
-    "TIMESTAMP_LTZ": "TIMESTAMP",
-    "NULL": "VOID",
-}
-_BOUNDED_TEXTS = frozenset({"CHAR", "VARCHAR"})
-_UNSTORED = frozenset({"INTERVAL", "TIME", "GEOMETRY", "GEOGRAPHY"})
-_DEFAULT_PARAMETERS = {"DECIMAL": (10, 0), "TIME": (6,)}
-_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
-_TOKEN = re.compile(
-    r"\s*(?:(?P<quoted>`(?:[^`]|``)*`)|(?P<text>'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.)*\")"
-    r"|(?P<word>\w+)|(?P<mark>[<>(),:]))\s*",
-    re.DOTALL,
-)
 
 
 def parse_type(text: str, *, timestamp: str = "TIMESTAMP") -> DataType:
@@ -288,12 +292,6 @@ class _Reader:
 
 def _unquoted(text: str) -> str:
     return text[1:-1].replace("``", "`") if text.startswith("`") else text
-
-
-_INTEGERS = ("TINYINT", "SMALLINT", "INT", "BIGINT")
-_DIGITS = {"TINYINT": 3, "SMALLINT": 5, "INT": 10, "BIGINT": 19}
-_EXACT_IN = {"FLOAT": {"TINYINT", "SMALLINT"}, "DOUBLE": {"TINYINT", "SMALLINT", "INT", "FLOAT"}}
-_TEXTS = ("CHAR", "VARCHAR", "STRING")
 
 
 def widens(old: DataType, new: DataType) -> bool:

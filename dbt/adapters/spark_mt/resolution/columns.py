@@ -40,6 +40,17 @@ COLUMN_LIST_ERRORS = (
 """Errors after which the table's columns are not known: the column list does not fit the query."""
 
 
+_INSTEAD = {
+    "STRUCT": "Give it a field with a type, or leave it out of the query.",
+    "VOID": "CAST the NULL to a type in the query, such as CAST(NULL AS STRING).",
+    "STRING": "CAST it to STRING in the query, which can still compare by the collation.",
+    "INTERVAL": "CAST it to STRING in the query, or compute a number from it.",
+    "TIME": "CAST it to STRING in the query.",
+    "GEO": "Compute BINARY from it in the query, by ST_AsBinary.",
+}
+"""What to write in the place of a type, by the beginning of its name."""
+
+
 @dataclass(frozen=True, slots=True)
 class Names:
     """Comparison of names in a session: without case, unless a conf requires it."""
@@ -181,17 +192,6 @@ def _type_advice(given: str, wanted: DataType) -> str:
     if holds(given, unbounded):
         return f"List the column as {unbounded}; a CHECK in the column list can bound its length"
     return f"CAST the column to {unbounded} in the query, and list it as {unbounded}"
-
-
-_INSTEAD = {
-    "STRUCT": "Give it a field with a type, or leave it out of the query.",
-    "VOID": "CAST the NULL to a type in the query, such as CAST(NULL AS STRING).",
-    "STRING": "CAST it to STRING in the query, which can still compare by the collation.",
-    "INTERVAL": "CAST it to STRING in the query, or compute a number from it.",
-    "TIME": "CAST it to STRING in the query.",
-    "GEO": "Compute BINARY from it in the query, by ST_AsBinary.",
-}
-"""What to write in the place of a type, by the beginning of its name."""
 
 
 def unstored_columns(

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 
+_YEAR_WIDTHS = frozenset({1, 2, 4})
+_RESERVED = frozenset("[]{}#")
+
+
 class Period(Enum):
     """Period in which a pattern prints the same text; values are ordered, the finest first."""
 
@@ -39,10 +43,6 @@ _PERIODS = {
     "m": Period.MINUTE,
     "s": Period.SECOND,
 }
-
-_YEAR_WIDTHS = frozenset({1, 2, 4})
-
-_RESERVED = frozenset("[]{}#")
 
 
 def check_pattern(pattern: str) -> None:

@@ -44,6 +44,10 @@ _KNOWN = (
 )
 
 
+CONF_PREFIX = "spark.sql."
+RATE_LIMITS = ("maxFilesPerTrigger", "maxBytesPerTrigger", "maxOffsetsPerTrigger")
+
+
 class Incremental(Enum):
     """Values of the option `incremental`: whether a refresh computes only the rows that change."""
 
@@ -239,10 +243,6 @@ OPTIONS: tuple[OptionDoc, ...] = (
         "Stored and shown as it is, without effect.",
     ),
 )
-
-
-CONF_PREFIX = "spark.sql."
-RATE_LIMITS = ("maxFilesPerTrigger", "maxBytesPerTrigger", "maxOffsetsPerTrigger")
 
 
 def check_run_options(table: str, options: Pairs) -> None:

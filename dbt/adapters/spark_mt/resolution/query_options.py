@@ -45,6 +45,9 @@ WATERMARK = "watermark"
 _TIMES = ("TIMESTAMP", "TIMESTAMP_NTZ")
 
 
+PROCESS_FUNCTION = "process-function"
+
+
 def parse_watermarks(text: str) -> tuple[watermark.Watermark, ...]:
     """Read the value of the option: `s.orders: ts DELAY OF INTERVAL '10' SECOND; …`.
 
@@ -124,9 +127,6 @@ def _problem(mark: watermark.Watermark, types: dict[TableName, str]) -> str:
         return f"{listed} has no column {mark.column}"
     described = " and ".join(f"{type_} in {source}" for source, type_ in with_column.items())
     return f"column {mark.column} is {described}"
-
-
-PROCESS_FUNCTION = "process-function"
 
 
 def process_call(

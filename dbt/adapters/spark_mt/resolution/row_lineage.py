@@ -38,6 +38,34 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.query.operators import Tree
 
 
+_CODES: dict[type[ops.Operator], str] = {
+    ops.Apply: "SUBQUERY",
+    ops.Distinct: "DISTINCT",
+    ops.Limit: "LIMIT",
+    ops.Values: "RELATION",
+    ops.Window: "WINDOW_FUNCTION",
+}
+PROBLEMS = {
+    "AGGREGATE": "it aggregates all rows ({})",
+    "CONSTANT_ROWS": "it has rows that no source gives",
+    "DISTINCT": "it uses DISTINCT",
+    "GROUP": "it uses GROUP",
+    "LIMIT": "it uses LIMIT",
+    "OFFSET": "it uses OFFSET",
+    "OPERATOR": "it uses {}",
+    "RELATION": "it reads VALUES",
+    "SUBQUERY": "it uses a subquery in an expression",
+    "UNION_DISTINCT": "it uses UNION, which removes duplicates",
+    "WINDOW_FUNCTION": "it uses a window function",
+}
+"""Codes and parts of sentences for operators that combine rows."""
+_UNKNOWN_NAMES = frozenset({"UNRESOLVED_COLUMN", "AMBIGUOUS_COLUMN", "UNKNOWN_COLUMNS", "COLUMNS"})
+_UNLIMITED = frozenset({"NOT_PINNABLE", "LOOKED_UP_AND_FOLLOWED", "PROCESS_FUNCTION", OF_FILES})
+_AT_AN_INSTANT = re.compile(r"\bAS\s+OF\b|@", re.IGNORECASE)
+"""Pattern of a read of a table otherwise than as it is now; a cheap first check."""
+_TABLES = frozenset({SourceKind.VERSIONED, SourceKind.UNVERSIONED})
+
+
 class NoShapeError(Exception):
     """A part of a query makes rows of the result depend on several rows of the source.
 
@@ -138,29 +166,6 @@ def _problem(node: ops.Operator) -> tuple[str, str]:
     return code, PROBLEMS[code].format(subject)
 
 
-_CODES: dict[type[ops.Operator], str] = {
-    ops.Apply: "SUBQUERY",
-    ops.Distinct: "DISTINCT",
-    ops.Limit: "LIMIT",
-    ops.Values: "RELATION",
-    ops.Window: "WINDOW_FUNCTION",
-}
-PROBLEMS = {
-    "AGGREGATE": "it aggregates all rows ({})",
-    "CONSTANT_ROWS": "it has rows that no source gives",
-    "DISTINCT": "it uses DISTINCT",
-    "GROUP": "it uses GROUP",
-    "LIMIT": "it uses LIMIT",
-    "OFFSET": "it uses OFFSET",
-    "OPERATOR": "it uses {}",
-    "RELATION": "it reads VALUES",
-    "SUBQUERY": "it uses a subquery in an expression",
-    "UNION_DISTINCT": "it uses UNION, which removes duplicates",
-    "WINDOW_FUNCTION": "it uses a window function",
-}
-"""Codes and parts of sentences for operators that combine rows."""
-
-
 def _groups(tree: Tree) -> ops.Aggregate | None:
     """Return the aggregate that gives the result of a query, with a projection over it."""
     root = tree.root
@@ -185,9 +190,6 @@ def _check_key(tree: Tree, groups: ops.Aggregate, key: Sequence[int]) -> None:
     if not (parts and set(key) <= shown and all(set(key) & set(places) for places in parts)):
         problem = "the PRIMARY KEY is not what it groups by"
         raise NoShapeError(reason="KEY_IS_NOT_GROUP", problem=problem)
-
-
-_UNKNOWN_NAMES = frozenset({"UNRESOLVED_COLUMN", "AMBIGUOUS_COLUMN", "UNKNOWN_COLUMNS", "COLUMNS"})
 
 
 def _no_shape(problem: str) -> bool:
@@ -247,9 +249,6 @@ class RowShape:
         return not self.unversioned and self.reason not in _UNLIMITED
 
 
-_UNLIMITED = frozenset({"NOT_PINNABLE", "LOOKED_UP_AND_FOLLOWED", "PROCESS_FUNCTION", OF_FILES})
-
-
 def row_shape(definition: ResolvedDefinition, analyzed: AnalyzedQuery) -> RowShape:
     """Return the shape of a definition's query.
 
@@ -278,10 +277,6 @@ def row_shape(definition: ResolvedDefinition, analyzed: AnalyzedQuery) -> RowSha
     return RowShape(shape, followed=names, unversioned=unversioned)
 
 
-_AT_AN_INSTANT = re.compile(r"\bAS\s+OF\b|@", re.IGNORECASE)
-"""Pattern of a read of a table otherwise than as it is now; a cheap first check."""
-
-
 def unfollowed_names(definition: ResolvedDefinition) -> frozenset[str]:
     """Return the full names, in lower case, of sources whose changes are not to reach the table.
 
@@ -304,9 +299,6 @@ def _static(definition: ResolvedDefinition, fixed: Counter[str]) -> set[str]:
     """Return the names that the expanded query has in these places only."""
     named = _named(definition) if fixed else Counter[str]()
     return {name for name, times in fixed.items() if times >= named[name]}
-
-
-_TABLES = frozenset({SourceKind.VERSIONED, SourceKind.UNVERSIONED})
 
 
 def _named(definition: ResolvedDefinition, *, fixed: bool = False) -> Counter[str]:

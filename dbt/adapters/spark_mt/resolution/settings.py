@@ -30,6 +30,13 @@ if TYPE_CHECKING:
 PREFIX = "spark.materialized-table."
 
 
+_THREE_MINUTES = freshness.Freshness(3, freshness.TimeUnit.MINUTE)
+_ONE_HOUR = freshness.Freshness(1, freshness.TimeUnit.HOUR)
+_THRESHOLD = "refresh-mode.freshness-threshold"
+_DEFAULT_FULL = "default-freshness.full"
+_DEFAULT_CONTINUOUS = "default-freshness.continuous"
+
+
 def parse_start_mode(text: str) -> modes.StartMode:
     """Read one of the six forms as the clause START_MODE takes it.
 
@@ -96,10 +103,6 @@ def _registered(text: str) -> Pairs:
             )
         found.append((name, place))
     return tuple(found)
-
-
-_THREE_MINUTES = freshness.Freshness(3, freshness.TimeUnit.MINUTE)
-_ONE_HOUR = freshness.Freshness(1, freshness.TimeUnit.HOUR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,11 +267,6 @@ SETTINGS: tuple[SettingDoc, ...] = (
         _boolean,
     ),
 )
-
-
-_THRESHOLD = "refresh-mode.freshness-threshold"
-_DEFAULT_FULL = "default-freshness.full"
-_DEFAULT_CONTINUOUS = "default-freshness.continuous"
 
 
 def is_derived_by(derived_from: Pairs, settings: Settings) -> bool:

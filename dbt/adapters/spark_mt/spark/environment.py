@@ -58,6 +58,9 @@ if TYPE_CHECKING:
 _SHOWN = ("spark.sql.session.timeZone", "spark.redaction.regex")
 
 
+_READING: WeakKeyDictionary[SparkSession, SparkSession] = WeakKeyDictionary()
+
+
 def utc_now() -> datetime:
     """Return the current instant."""
     return datetime.now(tz=timezone.utc)
@@ -237,9 +240,6 @@ def _system_table(
         reader,
         in_background,
     )
-
-
-_READING: WeakKeyDictionary[SparkSession, SparkSession] = WeakKeyDictionary()
 
 
 def _reading_session(spark: SparkSession) -> SparkSession:

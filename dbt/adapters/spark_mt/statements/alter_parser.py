@@ -51,6 +51,48 @@ _ROLES = {
 """What kind of constraint begins with a word."""
 
 
+_COLUMN_VERBS = frozenset({"ADD", "DROP", "MODIFY", "ALTER", "REPLACE", "CHANGE"})
+_OTHERS = {
+    "RENAME": "A new name is a new table: create it, then drop the old one.",
+    "SWAP": "Create the replacement under the same name with CREATE OR REPLACE.",
+    "UNSET": "An option goes back to its default with RESET ('key').",
+    "CLUSTER": "Clustering is changed in place by CREATE OR ALTER.",
+    "SET TBLPROPERTIES": "Options are set without a keyword: SET ('key' = 'value', …).",
+    "RESET REFRESH_MODE": "The default is SET REFRESH_MODE = AUTOMATIC.",
+}
+_TYPED = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ"})
+_WORDS = frozenset({"TRUE", "FALSE"})
+_ALONE = {
+    c.keyword: c
+    for c in clauses.CLAUSES
+    if c.alter in (clauses.Alter.ALONE, clauses.Alter.ALONE_OR_RESET)
+}
+_RESET = {c.keyword: c for c in clauses.CLAUSES if c.alter is clauses.Alter.ALONE_OR_RESET}
+_WITH_QUERY = tuple(c for c in clauses.CLAUSES if c.alter is clauses.Alter.WITH_QUERY)
+_BEFORE_QUERY = clauses.PartList(
+    parts=(
+        clauses.Part("options", ("WITH",), clause_values.read_options),
+        clauses.Part("options", ("TBLPROPERTIES",), clause_values.read_options),
+        *(part for clause in _WITH_QUERY for part in clauses.parts_of(clause, "SET")),
+    ),
+    orders=(("options", *(clause.field for clause in _WITH_QUERY)),),
+)
+_QUERY_BEGINS = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "(", "MAP", "REDUCE", ";")
+_FOR_ALL = "Everything else is changed by CREATE OR ALTER with the whole definition."
+ALTER_FORMS = (
+    "SUSPEND",
+    "RESUME",
+    "REFRESH",
+    "RELEASE",
+    *(f"SET {keyword}" for keyword in _ALONE),
+    *(f"RESET {keyword}" for keyword in _RESET),
+    "SET (…)",
+    "RESET (…)",
+    " ".join(["[WITH (…)]", *(f"[SET {clause.keyword}]" for clause in _WITH_QUERY), "AS query"]),
+    "ADD query",
+)
+
+
 def _definition(name: TableName, change: str, cost: str) -> str:
     show = f"SHOW CREATE OR ALTER MATERIALIZED TABLE {name.sql}"
     return f"Run the statement that {show} prints, {change}; {cost}."
@@ -106,15 +148,6 @@ _SUBJECTS: dict[str, Callable[[Cursor, TableName, str, int], str]] = {
     "DISTRIBUTED": _alter_distribution,
     "CONSTRAINT": _alter_constraint,
     **dict.fromkeys(_ROLES, _alter_constraint),
-}
-_COLUMN_VERBS = frozenset({"ADD", "DROP", "MODIFY", "ALTER", "REPLACE", "CHANGE"})
-_OTHERS = {
-    "RENAME": "A new name is a new table: create it, then drop the old one.",
-    "SWAP": "Create the replacement under the same name with CREATE OR REPLACE.",
-    "UNSET": "An option goes back to its default with RESET ('key').",
-    "CLUSTER": "Clustering is changed in place by CREATE OR ALTER.",
-    "SET TBLPROPERTIES": "Options are set without a keyword: SET ('key' = 'value', …).",
-    "RESET REFRESH_MODE": "The default is SET REFRESH_MODE = AUTOMATIC.",
 }
 
 
@@ -190,10 +223,6 @@ def _mentions(cursor: Cursor, *keywords: str) -> bool:
     return False
 
 
-_TYPED = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ"})
-_WORDS = frozenset({"TRUE", "FALSE"})
-
-
 def _read_partition(cursor: Cursor) -> tuple[nodes.PartitionValue, ...]:
     found = cursor.items(lambda c: (c.peek(), _read_value(c)))
     clause_values.refuse_duplicates(
@@ -229,25 +258,6 @@ def _read_literal(cursor: Cursor) -> str:
     if cursor.peek().kind is not TokenKind.NUMBER:
         raise cursor.expected(what="a literal: a text in quotes, a number, DATE '…', NULL, TRUE …")
     return cursor.text_between(first, cursor.next())
-
-
-_ALONE = {
-    c.keyword: c
-    for c in clauses.CLAUSES
-    if c.alter in (clauses.Alter.ALONE, clauses.Alter.ALONE_OR_RESET)
-}
-_RESET = {c.keyword: c for c in clauses.CLAUSES if c.alter is clauses.Alter.ALONE_OR_RESET}
-_WITH_QUERY = tuple(c for c in clauses.CLAUSES if c.alter is clauses.Alter.WITH_QUERY)
-_BEFORE_QUERY = clauses.PartList(
-    parts=(
-        clauses.Part("options", ("WITH",), clause_values.read_options),
-        clauses.Part("options", ("TBLPROPERTIES",), clause_values.read_options),
-        *(part for clause in _WITH_QUERY for part in clauses.parts_of(clause, "SET")),
-    ),
-    orders=(("options", *(clause.field for clause in _WITH_QUERY)),),
-)
-_QUERY_BEGINS = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "(", "MAP", "REDUCE", ";")
-_FOR_ALL = "Everything else is changed by CREATE OR ALTER with the whole definition."
 
 
 def read_alter(cursor: Cursor) -> AlterStatement:
@@ -335,15 +345,3 @@ _FORMS: dict[str, Callable[[Cursor, TableName], AlterStatement]] = {
     "RESET": _read_reset,
     "ADD": lambda cursor, name: nodes.AddQuery(name, clause_values.read_query(cursor)),
 }
-ALTER_FORMS = (
-    "SUSPEND",
-    "RESUME",
-    "REFRESH",
-    "RELEASE",
-    *(f"SET {keyword}" for keyword in _ALONE),
-    *(f"RESET {keyword}" for keyword in _RESET),
-    "SET (…)",
-    "RESET (…)",
-    " ".join(["[WITH (…)]", *(f"[SET {clause.keyword}]" for clause in _WITH_QUERY), "AS query"]),
-    "ADD query",
-)

@@ -32,6 +32,11 @@ _MOST_WORDS = 12
 """How many tokens a value has at most; a value after a missing equals sign is searched for."""
 
 
+_BUCKETS = frozenset({"DISTRIBUTED", "CLUSTERED", "BUCKETED"})
+_QUERY_WORDS = frozenset({"SELECT", "FROM", "VALUES", "WITH"})
+_OTHER_NAMES = {"OPTIONS": "WITH", "PROPERTIES": "WITH", "PARTITION": "PARTITIONED BY"}
+
+
 class Effect(Enum):
     """What a change does to a table, the lightest first."""
 
@@ -369,11 +374,6 @@ def defaults(declared: DeclaredDefinition) -> dict[str, Any]:
     """Return the resolved values of the clauses that no enricher decides about, by field."""
     values = {c: c.declared(declared) for c in CLAUSES if c.default is not None}
     return {c.field: c.default if value is None else value for c, value in values.items()}
-
-
-_BUCKETS = frozenset({"DISTRIBUTED", "CLUSTERED", "BUCKETED"})
-_QUERY_WORDS = frozenset({"SELECT", "FROM", "VALUES", "WITH"})
-_OTHER_NAMES = {"OPTIONS": "WITH", "PROPERTIES": "WITH", "PARTITION": "PARTITIONED BY"}
 
 
 @dataclass(frozen=True, slots=True)

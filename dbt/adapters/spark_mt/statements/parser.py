@@ -36,6 +36,29 @@ _OPENING = "(<["
 _CLOSING = ")>]"
 
 
+MENTION = r"materialized|\bjobs?\b"
+"""What every statement about materialized tables contains, whatever the case."""
+_MENTION = re.compile(MENTION, re.IGNORECASE)
+_WORD = re.compile(r"\w+")
+_MOST_WORDS = 9
+_TABLE = r"(?:GLOBAL )?(?:TEMP |TEMPORARY )?MATERIALIZED TABLE\b"
+_CREATE = rf"CREATE (?:OR \w+ )?{_TABLE}"
+_OURS = re.compile(
+    "|".join(
+        (
+            _CREATE,
+            rf"(?:ADOPT|ALTER|CHECK|DROP) {_TABLE}",
+            r"SHOW CREATE (?:OR ALTER )?MATERIALIZED TABLE\b",
+            r"SHOW MATERIALIZED TABLES?\b",
+            r"SHOW JOBS\b",
+            r"DESC(?:RIBE)? (?:EXTENDED )?MATERIALIZED TABLE\b",
+            r"DESC(?:RIBE)? JOB (?:R )?['\"]",
+            rf"EXPLAIN (?:\w+ )?(?:{_CREATE}|(?:ALTER|DROP) {_TABLE})",
+        )
+    )
+)
+
+
 def _read_column_list(
     cursor: lexer.Cursor,
 ) -> tuple[tuple[ColumnSpec, ...], tuple[Constraint, ...]]:
@@ -349,28 +372,7 @@ def parse(sql: str) -> Statement:
     return statement
 
 
-MENTION = r"materialized|\bjobs?\b"
-"""What every statement about materialized tables contains, whatever the case."""
 FIRST_WORDS = tuple(_READERS)
-_MENTION = re.compile(MENTION, re.IGNORECASE)
-_WORD = re.compile(r"\w+")
-_MOST_WORDS = 9
-_TABLE = r"(?:GLOBAL )?(?:TEMP |TEMPORARY )?MATERIALIZED TABLE\b"
-_CREATE = rf"CREATE (?:OR \w+ )?{_TABLE}"
-_OURS = re.compile(
-    "|".join(
-        (
-            _CREATE,
-            rf"(?:ADOPT|ALTER|CHECK|DROP) {_TABLE}",
-            r"SHOW CREATE (?:OR ALTER )?MATERIALIZED TABLE\b",
-            r"SHOW MATERIALIZED TABLES?\b",
-            r"SHOW JOBS\b",
-            r"DESC(?:RIBE)? (?:EXTENDED )?MATERIALIZED TABLE\b",
-            r"DESC(?:RIBE)? JOB (?:R )?['\"]",
-            rf"EXPLAIN (?:\w+ )?(?:{_CREATE}|(?:ALTER|DROP) {_TABLE})",
-        )
-    )
-)
 
 
 def parse_statement(sql: str) -> Statement | None:

@@ -27,6 +27,15 @@ _NUMBER_AND_UNIT = re.compile(r"\s*([0-9]+)\s+([A-Za-z]+)\s*")
 _NO_INTERVAL = "literal must be an interval for FROM_NOW and RESUME_OR_FROM_NOW modes"
 
 
+_OPTIONS_HINT = re.compile(r"/\*\+\s*OPTIONS\s*\(", re.IGNORECASE)
+_NAMES = (TokenKind.WORD, TokenKind.QUOTED)
+_TWINS = {
+    "scan.timestamp-millis": "START_MODE = FROM_TIMESTAMP(TIMESTAMP '…')",
+    "latest": "START_MODE = FROM_NOW",
+    "earliest": "START_MODE = FROM_BEGINNING",
+}
+
+
 def read_options(cursor: lexer.Cursor) -> Pairs:
     """Read `('key' = 'value', …)`, in the order written."""
     pairs: list[tuple[str, str]] = []
@@ -224,15 +233,6 @@ def _read_unit(cursor: lexer.Cursor) -> Token:
 def _span(cursor: lexer.Cursor, first: Token, last: Token) -> Token:
     """Return several tokens as one, for an error that underlines all of them."""
     return Token(first.kind, cursor.text_between(first, last), first.start)
-
-
-_OPTIONS_HINT = re.compile(r"/\*\+\s*OPTIONS\s*\(", re.IGNORECASE)
-_NAMES = (TokenKind.WORD, TokenKind.QUOTED)
-_TWINS = {
-    "scan.timestamp-millis": "START_MODE = FROM_TIMESTAMP(TIMESTAMP '…')",
-    "latest": "START_MODE = FROM_NOW",
-    "earliest": "START_MODE = FROM_BEGINNING",
-}
 
 
 def read_query(cursor: lexer.Cursor) -> str:

@@ -53,6 +53,13 @@ _NOT_COMPUTED = frozenset(
 """Shapes of queries whose rows do not follow from versions of the sources alone."""
 
 
+_CHANGED = differential.SourceChange(adds=True, removes=True)
+_CHANGES = {
+    ChangeKind.NONE: differential.SourceChange(),
+    ChangeKind.ADDED: differential.SourceChange(adds=True),
+}
+
+
 def _not_derived(problem: str) -> strategy.Choice | strategy.Refusal:
     return strategy.Refusal.of(strategy.DIFFERENTIAL, UNEXPECTED, problem)
 
@@ -123,13 +130,6 @@ def _of_query(table: TableFacts) -> tuple[Reason, ...]:
 def _reason(found: NotIncremental) -> Reason:
     remedy = f" ({found.remedy})" if found.remedy else ""
     return Reason(found.code, "", found.problem + remedy)
-
-
-_CHANGED = differential.SourceChange(adds=True, removes=True)
-_CHANGES = {
-    ChangeKind.NONE: differential.SourceChange(),
-    ChangeKind.ADDED: differential.SourceChange(adds=True),
-}
 
 
 def _no_rules(problem: str) -> Reason:

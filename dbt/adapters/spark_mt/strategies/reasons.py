@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+NO_BASELINE = "NO_BASELINE"
+TYPES_CHANGED = "SOURCE_TYPES_CHANGED"
+SWITCHED_OFF = "SWITCHED_OFF"
+"""Codes that a choice or a caller looks for."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reason:
@@ -28,11 +33,6 @@ class Reason:
         """The reason as an error lists it: `every row … (ROW_WISE)`."""
         return f"{self.text} ({self.code})"
 
-
-NO_BASELINE = "NO_BASELINE"
-TYPES_CHANGED = "SOURCE_TYPES_CHANGED"
-SWITCHED_OFF = "SWITCHED_OFF"
-"""Codes that a choice or a caller looks for."""
 
 FULL_MODE = Reason("FULL_MODE", "", "REFRESH_MODE is FULL")
 ROW_WISE = Reason("ROW_WISE", "", "every row of the result is made of one row of a source")

@@ -31,6 +31,15 @@ DIFFERENTIAL, STATEFUL, NONE = "differential", "stateful", "none"
 """Strategies, as they are stored and shown."""
 
 
+REMEMBERED = 20
+"""After how many refreshes by one strategy the duration of the other one is measured again."""
+_HAPPENED = {
+    ChangeKind.GONE: ("SOURCE_HISTORY_GONE", "what happened to {} since then cannot be read"),
+    ChangeKind.REPLACED: ("SOURCE_RECREATED", "{} was dropped and created again"),
+    ChangeKind.REMOVED: ("ROWS_CHANGED", "rows of {} were removed or changed"),
+}
+
+
 class OutputMode(Enum):
     """Rows that a stream emits after each batch."""
 
@@ -49,10 +58,6 @@ class Write(Enum):
     CHANGE = "rows that the result lost are removed, rows that it gained are added"
     BATCHES = "a stream adds or replaces the rows of each batch"
     NONE = "no rows can be computed"
-
-
-REMEMBERED = 20
-"""After how many refreshes by one strategy the duration of the other one is measured again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,13 +324,6 @@ def unread(strategy: str, names: Sequence[str]) -> Refusal:
 def all_rows(strategy: str, inputs: RefreshInputs) -> Refusal:
     """Refuse a strategy that computes only what changed."""
     return Refusal.of(strategy, "ALL_ROWS", f"{inputs.request.value} are asked for")
-
-
-_HAPPENED = {
-    ChangeKind.GONE: ("SOURCE_HISTORY_GONE", "what happened to {} since then cannot be read"),
-    ChangeKind.REPLACED: ("SOURCE_RECREATED", "{} was dropped and created again"),
-    ChangeKind.REMOVED: ("ROWS_CHANGED", "rows of {} were removed or changed"),
-}
 
 
 def disallowed(kinds: Mapping[str, ChangeKind], *allowed: ChangeKind) -> Iterator[Reason]:

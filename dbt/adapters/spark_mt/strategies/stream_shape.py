@@ -33,6 +33,52 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.query.expressions import Expression, Named
 
 
+_TABLES = frozenset({SourceKind.VERSIONED, SourceKind.UNVERSIONED})
+LATE = "WATERMARK"
+_NEVERLATE = Reason(
+    "WATERMARK_UNUSED", "", "the watermark has no effect, because no row waits for others"
+)
+_UPDATES = Reason("UPDATE_MODE", "", "each batch replaces the rows that it changes")
+_APPENDS = Reason("APPEND_MODE", "", "rows come when nothing can change them any more")
+_KEY_GONE = Reason(
+    "KEY_NOT_IN_RESULT", "", "a column that it groups by is not in the result, so that a row that "
+    "changes could not be found again"
+)  # fmt: skip
+_UNKNOWN_NAMES = frozenset(
+    {"AMBIGUOUS_COLUMN", "COLUMNS", "SET_OPERATION", "STAR", "UNKNOWN_COLUMNS"}
+    | {"UNRESOLVED_COLUMN", "VIEW_COLUMNS"}
+)
+_WINDOW, _SESSION = "window", "session_window"
+_OF_TIME = frozenset({_WINDOW, _SESSION, "window_time"})
+_BOTH_MODES = frozenset(OutputMode)
+_FILTER, _AGGREGATE, _DISTINCT, _JOIN = "Filter", "Aggregate", "Distinct", "Join"
+PROBLEMS = {
+    "Window": ("WINDOW_FUNCTION", "it uses a window function"),
+    "Sort": ("SORT", "it sorts its rows"),
+    "Limit": ("LIMIT", "it uses LIMIT"),
+    "Offset": ("OFFSET", "it uses OFFSET"),
+    "Intersect": ("INTERSECT", "it uses INTERSECT"),
+    "Except": ("EXCEPT", "it uses EXCEPT"),
+}
+"""Codes and parts of sentences for operators that no stream has."""
+_OPEN = "no watermark determines when {rows} can no longer change"
+_UNBOUNDED = "its state grows with the number of {rows}, because no watermark bounds it"
+_SECOND = "it groups rows that are groups themselves, whose earlier values would still be counted"
+_INNER = frozenset({ops.JoinKind.INNER, ops.JoinKind.CROSS})
+_UNMATCHED = frozenset(
+    {ops.JoinKind.LEFT, ops.JoinKind.RIGHT, ops.JoinKind.FULL, ops.JoinKind.SEMI}
+)
+_STREAM_LEFT = _INNER | {ops.JoinKind.LEFT, ops.JoinKind.SEMI, ops.JoinKind.ANTI}
+_STREAM_RIGHT = _INNER | {ops.JoinKind.RIGHT}
+_SPARK_NAMES = {
+    ops.JoinKind.LEFT: "LeftOuter",
+    ops.JoinKind.RIGHT: "RightOuter",
+    ops.JoinKind.FULL: "FullOuter",
+    ops.JoinKind.SEMI: "LeftSemi",
+    ops.JoinKind.ANTI: "LeftAnti",
+}
+
+
 class NotAStreamError(Exception):
     """Structured Streaming cannot run a part of a query, or the table would be wrong.
 
@@ -127,23 +173,6 @@ def stream_shape(
     return StreamShape(OutputMode.APPEND, (), bool(rows.state), reasons, rows.followed, marks)
 
 
-_TABLES = frozenset({SourceKind.VERSIONED, SourceKind.UNVERSIONED})
-LATE = "WATERMARK"
-_NEVERLATE = Reason(
-    "WATERMARK_UNUSED", "", "the watermark has no effect, because no row waits for others"
-)
-_UPDATES = Reason("UPDATE_MODE", "", "each batch replaces the rows that it changes")
-_APPENDS = Reason("APPEND_MODE", "", "rows come when nothing can change them any more")
-_KEY_GONE = Reason(
-    "KEY_NOT_IN_RESULT", "", "a column that it groups by is not in the result, so that a row that "
-    "changes could not be found again"
-)  # fmt: skip
-_UNKNOWN_NAMES = frozenset(
-    {"AMBIGUOUS_COLUMN", "COLUMNS", "SET_OPERATION", "STAR", "UNKNOWN_COLUMNS"}
-    | {"UNRESOLVED_COLUMN", "VIEW_COLUMNS"}
-)
-
-
 def _unclear_names(tree: ops.Tree) -> str:
     """Return why a name in a query may mean another column; empty if none can."""
     return next((problem for code, problem in tree.gaps if code in _UNKNOWN_NAMES), "")
@@ -221,17 +250,10 @@ class _Times:
         return _Times(frozenset(events), frozenset(windows), frozenset(sessions))
 
 
-_WINDOW, _SESSION = "window", "session_window"
-_OF_TIME = frozenset({_WINDOW, _SESSION, "window_time"})
-
-
 def _call(expression: Expression) -> str:
     """Return the function that an expression calls last; empty for another expression."""
     tree = expression.tree.unnest()
     return call_name(tree) if isinstance(tree, exp.Anonymous) else ""
-
-
-_BOTH_MODES = frozenset(OutputMode)
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,18 +399,6 @@ def _not_understood(node: ops.Opaque, inputs: Sequence[_Rows]) -> _Rows:
     return inputs[0].without(OutputMode.UPDATE, why)
 
 
-_FILTER, _AGGREGATE, _DISTINCT, _JOIN = "Filter", "Aggregate", "Distinct", "Join"
-PROBLEMS = {
-    "Window": ("WINDOW_FUNCTION", "it uses a window function"),
-    "Sort": ("SORT", "it sorts its rows"),
-    "Limit": ("LIMIT", "it uses LIMIT"),
-    "Offset": ("OFFSET", "it uses OFFSET"),
-    "Intersect": ("INTERSECT", "it uses INTERSECT"),
-    "Except": ("EXCEPT", "it uses EXCEPT"),
-}
-"""Codes and parts of sentences for operators that no stream has."""
-
-
 def _unsupported(node: ops.Operator, *_: _Rows) -> NoReturn:
     name = type(node).__name__
     if isinstance(node, ops.Limit) and node.offset is not None:
@@ -486,11 +496,6 @@ def _multiplied(node: ops.Operator, rows: _Rows) -> _Rows:
     return rows.without(OutputMode.UPDATE, Reason("ROWS_OF_STATE", type(node).__name__, text))
 
 
-_OPEN = "no watermark determines when {rows} can no longer change"
-_UNBOUNDED = "its state grows with the number of {rows}, because no watermark bounds it"
-_SECOND = "it groups rows that are groups themselves, whose earlier values would still be counted"
-
-
 def _aggregated(node: ops.Aggregate, rows: _Rows) -> _Rows:
     times = rows.times.passed_on(node.groups)
     keys = tuple(group.attribute.key for group in node.groups)
@@ -557,21 +562,6 @@ def _united(_: ops.Union, *inputs: _Rows) -> _Rows:
         text = "it adds groups of several sides together"
         raise NotAStreamError(Reason("UNION_OF_STATE", "Union", text))
     return replace(_merged(inputs), times=_Times())
-
-
-_INNER = frozenset({ops.JoinKind.INNER, ops.JoinKind.CROSS})
-_UNMATCHED = frozenset(
-    {ops.JoinKind.LEFT, ops.JoinKind.RIGHT, ops.JoinKind.FULL, ops.JoinKind.SEMI}
-)
-_STREAM_LEFT = _INNER | {ops.JoinKind.LEFT, ops.JoinKind.SEMI, ops.JoinKind.ANTI}
-_STREAM_RIGHT = _INNER | {ops.JoinKind.RIGHT}
-_SPARK_NAMES = {
-    ops.JoinKind.LEFT: "LeftOuter",
-    ops.JoinKind.RIGHT: "RightOuter",
-    ops.JoinKind.FULL: "FullOuter",
-    ops.JoinKind.SEMI: "LeftSemi",
-    ops.JoinKind.ANTI: "LeftAnti",
-}
 
 
 def _joined(node: ops.Join, left: _Rows, right: _Rows) -> _Rows:

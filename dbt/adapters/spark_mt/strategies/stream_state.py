@@ -20,6 +20,14 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.strategies.strategy import OutputMode
 
 
+_CLEAR = frozenset(
+    {"ALIAS", "ARGUMENT_NAMES", "COLUMNS", "GENERATOR", "METADATA", "ORDER", "SYNTAX", "VIEW_CONFS"}
+)
+"""Codes of gaps in a tree that leave no doubt about which columns its expressions use."""
+_LONGEST = 1000
+"""The most characters of a text; a longer one ends in its hash, so that it cannot multiply."""
+
+
 class StreamSettings(Protocol):
     """Settings of a stream: a part of the choice of a strategy."""
 
@@ -96,12 +104,6 @@ def state_problems(
     lost = (f"State was kept for {o}, which is no longer there." for o in old[len(new) :])
     added = (f"There is no state for {o}, which was not there before." for o in new[len(old) :])
     return (*problems, *lost, *added)
-
-
-_CLEAR = frozenset(
-    {"ALIAS", "ARGUMENT_NAMES", "COLUMNS", "GENERATOR", "METADATA", "ORDER", "SYNTAX", "VIEW_CONFS"}
-)
-"""Codes of gaps in a tree that leave no doubt about which columns its expressions use."""
 
 
 def stateful_operators(
@@ -201,10 +203,6 @@ class _Values:
         own = f"{node.relation} {node.version}" if isinstance(node, ops.Scan) else ""
         parts = [own, *map(self.text, node.expressions), *map(self._described, node.inputs)]
         return f"{type(node).__name__} {', '.join(part for part in parts if part)}"
-
-
-_LONGEST = 1000
-"""The most characters of a text; a longer one ends in its hash, so that it cannot multiply."""
 
 
 def _shortened(text: str) -> str:

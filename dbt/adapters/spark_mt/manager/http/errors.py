@@ -84,6 +84,9 @@ STATUSES: dict[type[MaterializedTableError] | Condition[Any], int] = {
 """The HTTP status of a condition, or of a class of errors and its subclasses."""
 
 
+_PLACES = {"query": "The parameter", "path": "The part", "body": "The key"}
+
+
 def status_of(error: MaterializedTableError) -> int:
     """Return the HTTP status that stands for an error."""
     by_class = (STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES)
@@ -128,9 +131,6 @@ def title_of(kind: Condition[Any]) -> str:
     """The first sentence of what docs/errors.md says about the condition."""
     text = " ".join(kind.about.partition("\n\n")[0].split())
     return _REFERENCE.sub("", text).rstrip(".")
-
-
-_PLACES = {"query": "The parameter", "path": "The part", "body": "The key"}
 
 
 def of_validation(error: RequestValidationError, request: Request) -> MaterializedTableError:

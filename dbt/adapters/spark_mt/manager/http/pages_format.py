@@ -24,6 +24,21 @@ _FINE = 10
 """Seconds below which a tenth matters."""
 
 
+SHOWN = 20
+STEP = 5
+WIDTH = SHOWN * STEP
+HEIGHT = 24
+_BAR = 3
+_LEAST = 2.0
+_ENDINGS = (
+    ("FINISHED", "finished"),
+    ("SKIPPED", "had nothing to do"),
+    ("FAILED", "failed"),
+    ("CANCELED", "canceled"),
+    ("RUNNING", "running"),
+)
+
+
 def duration(seconds: float | None) -> str:
     """Write a length of time in its two largest units: `4.2 s`, `3 min`, `2 h 44 min`.
 
@@ -104,21 +119,6 @@ def plural(number: int, one: str, many: str = "") -> str:
 
 def _utc(at_ms: int) -> datetime:
     return datetime.fromtimestamp(at_ms / 1000, timezone.utc)
-
-
-SHOWN = 20
-STEP = 5
-WIDTH = SHOWN * STEP
-HEIGHT = 24
-_BAR = 3
-_LEAST = 2.0
-_ENDINGS = (
-    ("FINISHED", "finished"),
-    ("SKIPPED", "had nothing to do"),
-    ("FAILED", "failed"),
-    ("CANCELED", "canceled"),
-    ("RUNNING", "running"),
-)
 
 
 @dataclass(frozen=True, slots=True)

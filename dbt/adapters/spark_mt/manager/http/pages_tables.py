@@ -24,6 +24,25 @@ if TYPE_CHECKING:
 SUSPENDED = "SUSPENDED"
 
 
+PAGE_SIZE = 50
+LONGEST_SEARCH = 200
+DEFAULT_SORT = "attention"
+_NEVER = -1
+# What each sort goes by, and whether its first click shows the largest first.
+_SORTS: dict[str, tuple[Callable[[Row], tuple[object, ...]], bool]] = {
+    DEFAULT_SORT: (lambda row: (row.rank, -row.overdue), False),
+    "name": (lambda row: (row.view.name,), False),
+    "lag": (lambda row: (row.overdue,), True),
+    "refreshed": (lambda row: (row.view.last_refresh_at_ms or _NEVER,), True),
+    "engine": (lambda row: (row.view.refresh_mode, row.view.engine, row.view.strategy), False),
+    "rows": (lambda row: (_NEVER if row.view.rows is None else row.view.rows,), True),
+    "next": (lambda row: (row.view.next_run_at_ms is None, row.view.next_run_at_ms or 0), False),
+}
+MOST = 60
+_ENOUGH = 3
+"""Refreshes from which on their usual duration says something."""
+
+
 class State(Enum):
     """What a list can be narrowed to; a table may be in several."""
 
@@ -142,23 +161,6 @@ def counts(rows: Iterable[Row]) -> dict[State, int]:
     return found
 
 
-PAGE_SIZE = 50
-LONGEST_SEARCH = 200
-DEFAULT_SORT = "attention"
-_NEVER = -1
-
-# What each sort goes by, and whether its first click shows the largest first.
-_SORTS: dict[str, tuple[Callable[[Row], tuple[object, ...]], bool]] = {
-    DEFAULT_SORT: (lambda row: (row.rank, -row.overdue), False),
-    "name": (lambda row: (row.view.name,), False),
-    "lag": (lambda row: (row.overdue,), True),
-    "refreshed": (lambda row: (row.view.last_refresh_at_ms or _NEVER,), True),
-    "engine": (lambda row: (row.view.refresh_mode, row.view.engine, row.view.strategy), False),
-    "rows": (lambda row: (_NEVER if row.view.rows is None else row.view.rows,), True),
-    "next": (lambda row: (row.view.next_run_at_ms is None, row.view.next_run_at_ms or 0), False),
-}
-
-
 @dataclass(frozen=True, slots=True)
 class Choice:
     """What a user chose to see.
@@ -272,9 +274,6 @@ def _has(row: Row, words: Sequence[str]) -> bool:
     return all(word in text for word in words)
 
 
-MOST = 60
-
-
 @dataclass(frozen=True, slots=True)
 class Node:
     """A table, or a source that is none.
@@ -358,10 +357,6 @@ def _upstream_first(nodes: Sequence[Node]) -> tuple[Node, ...]:
             done[node.name] = node
         left = [node for node in left if node.name not in done]
     return tuple(done.values())
-
-
-_ENOUGH = 3
-"""Refreshes from which on their usual duration says something."""
 
 
 @dataclass(frozen=True, slots=True)

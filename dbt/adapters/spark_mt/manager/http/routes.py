@@ -69,6 +69,9 @@ WATCH_S = 1.0
 _NO_CONTENT: dict[str, Any] = {"status_code": 204, "response_model": None}
 
 
+_DIFFER = "isPeriodic and periodic differ"
+
+
 class LongCalls:
     """Runs what may take seconds or minutes, each call in a thread of its own.
 
@@ -100,9 +103,6 @@ class LongCalls:
         self._free.release()
         if done.set_running_or_notify_cancel():
             notify()
-
-
-_DIFFER = "isPeriodic and periodic differ"
 
 
 class RefreshTableRequest(schemas.RequestBody):

@@ -42,6 +42,10 @@ if TYPE_CHECKING:
     Writing: TypeAlias = Fill | FillPartitions | ApplyChanges | WriteBatch
 
 
+_RAISED = frozenset({"USER_RAISED_EXCEPTION", "TASK_WRITE_FAILED"})
+"""Which condition a broken constraint has; Connect reports only the outer one."""
+
+
 def fenced(
     format_: SparkFormat,
     session: PrivateSession,
@@ -139,10 +143,6 @@ def keys_query(touched: Sequence[str], key: Sequence[str]) -> str:
     """Return each touched key once."""
     columns = ", ".join(map(quote, key))
     return "\nUNION\n".join(f"SELECT DISTINCT {columns} FROM (\n{part}\n)" for part in touched)
-
-
-_RAISED = frozenset({"USER_RAISED_EXCEPTION", "TASK_WRITE_FAILED"})
-"""Which condition a broken constraint has; Connect reports only the outer one."""
 
 
 @dataclass(slots=True)

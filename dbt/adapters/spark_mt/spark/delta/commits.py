@@ -28,6 +28,14 @@ _SAME_ROWS = re.compile(r'"dataChange"\s*:\s*false')
 """Never in a column's statistics: they are text in the line, where quotes are escaped."""
 
 
+_MERGED = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
+_COUNTED = (*_MERGED, "numUpdatedRows", "numDeletedRows")
+_CLUSTERING = "clustering"
+_CLUSTERING_DOMAIN = "delta.clustering"
+_NO_PROPERTY = "path"
+"""The one key of a table's configuration that is none of its properties."""
+
+
 @dataclass(frozen=True, slots=True)
 class FileAction:
     """What one commit did to one file.
@@ -88,9 +96,6 @@ def parse_commit(version: int, line: str) -> Commit:
     )
 
 
-_MERGED = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
-
-
 def _rows(metrics: dict[str, str]) -> int | None:
     """Return how many rows were written; an emptied partition has no such count, and no files.
 
@@ -116,9 +121,6 @@ def _replaced(metrics: dict[str, str]) -> tuple[int, int] | None:
     return None if min(counts) < 0 else (counts[0] - counts[1], counts[2])
 
 
-_COUNTED = (*_MERGED, "numUpdatedRows", "numDeletedRows")
-
-
 def _changed(metrics: dict[str, str]) -> int | None:
     """Return how many rows a commit changed, other than by adding; none where it does not say."""
     if (replaced := _replaced(metrics)) is not None:
@@ -130,12 +132,6 @@ def _changed(metrics: dict[str, str]) -> int | None:
 def changes_rows(line: str) -> bool:
     """Whether a line of a commit adds or removes a file, and does not say that no row changes."""
     return line.startswith((ADD, REMOVE)) and _SAME_ROWS.search(line) is None
-
-
-_CLUSTERING = "clustering"
-_CLUSTERING_DOMAIN = "delta.clustering"
-_NO_PROPERTY = "path"
-"""The one key of a table's configuration that is none of its properties."""
 
 
 def checksum_description(checksum: Mapping[str, Any]) -> TableDescription | None:

@@ -25,6 +25,16 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 
 
+_EXTENSIONS_KEY = "spark.sql.extensions"
+_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
+REQUIRED = {_EXTENSIONS_KEY: _EXTENSION, delta_format.CATALOG_KEY: delta_format.CATALOG}
+"""What makes Delta Lake work in a session."""
+_NAMED = re.compile(
+    r"delta-spark(?:_(?P<spark>\d+\.\d+))?_(?P<scala>\d+\.\d+)[:-](?P<delta>\d[^\s,/]*?)(?:\.jar)?(?:,|$)"
+)
+"""Maven coordinates, or the file of a jar."""
+
+
 @dataclass(frozen=True, slots=True)
 class Pair:
     """A Spark and the releases of Delta Lake that are tested with it.
@@ -45,17 +55,6 @@ PAIRS = (
     Pair("4.2", "io.delta:delta-spark_4.2_2.13:4.4.0", ("4.4",)),
 )
 """Each Spark with its Delta Lakes; `pyspark` in pyproject.toml has the same range."""
-
-_EXTENSIONS_KEY = "spark.sql.extensions"
-_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
-REQUIRED = {_EXTENSIONS_KEY: _EXTENSION, delta_format.CATALOG_KEY: delta_format.CATALOG}
-"""What makes Delta Lake work in a session."""
-
-
-_NAMED = re.compile(
-    r"delta-spark(?:_(?P<spark>\d+\.\d+))?_(?P<scala>\d+\.\d+)[:-](?P<delta>\d[^\s,/]*?)(?:\.jar)?(?:,|$)"
-)
-"""Maven coordinates, or the file of a jar."""
 
 
 def pyspark_version() -> str:

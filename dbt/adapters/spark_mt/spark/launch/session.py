@@ -58,6 +58,22 @@ _KEPT_CODE = {"spark.sql.codegen.cache.maxEntries": "1000"}
 again at each refresh, and the JVM would compile them again."""
 
 
+_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j", "pyspark.sql.connect")
+_CONNECT_MODULES = {
+    "grpc": "grpcio",
+    "grpc_status": "grpcio-status",
+    "google.rpc": "googleapis-common-protos",
+    "zstandard": "zstandard",
+}
+_NEAR = frozenset({"localhost", "127.0.0.1", "[::1]"})
+_NEAR_PATIENCE_S = 15.0
+_NEAR_BACKOFF_MS = 3000
+_PROGRAMS = frozenset({"dbt", "spark-mt"})
+_starting = Lock()
+_checked: set[str] = set()
+"""The servers whose releases were checked: each session would ask again."""
+
+
 @dataclass(frozen=True, slots=True)
 class SessionConfs:
     """What a new Spark starts with.
@@ -173,22 +189,6 @@ def _defaults_of_spark() -> dict[str, str]:
     for folder in _conf_folders():
         confs |= read_properties(folder / "spark-defaults.conf")
     return confs
-
-
-_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j", "pyspark.sql.connect")
-_CONNECT_MODULES = {
-    "grpc": "grpcio",
-    "grpc_status": "grpcio-status",
-    "google.rpc": "googleapis-common-protos",
-    "zstandard": "zstandard",
-}
-_NEAR = frozenset({"localhost", "127.0.0.1", "[::1]"})
-_NEAR_PATIENCE_S = 15.0
-_NEAR_BACKOFF_MS = 3000
-_PROGRAMS = frozenset({"dbt", "spark-mt"})
-_starting = Lock()
-_checked: set[str] = set()
-"""The servers whose releases were checked: each session would ask again."""
 
 
 class Patience:

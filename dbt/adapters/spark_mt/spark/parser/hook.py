@@ -31,6 +31,10 @@ _JAVA_RELEASE = 8
 """Of static methods in interfaces; Janino's own default is older."""
 
 
+_COMPILED: WeakKeyDictionary[Java, Java] = WeakKeyDictionary()
+"""The class of each JVM, by py4j's view of it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Hook:
     """The hook in the parsers of a driver.
@@ -86,10 +90,6 @@ class _Engine:
         """The interface, for py4j."""
 
         implements = ("java.util.function.BiFunction",)
-
-
-_COMPILED: WeakKeyDictionary[Java, Java] = WeakKeyDictionary()
-"""The class of each JVM, by py4j's view of it."""
 
 
 def compiled(spark: SparkSession) -> Java:

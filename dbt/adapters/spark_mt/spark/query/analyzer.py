@@ -55,6 +55,17 @@ if TYPE_CHECKING:
 _SYSTEM_SCHEMAS = frozenset({"builtin", "session", "system"})
 
 
+_SUBSTITUTES = "spark.sql.variable.substitute"
+_SUBSTITUTION = re.compile(r"\$\{([^}$\s]+)\}")
+_SUBSTITUTED_PREFIXES = ("env:", "system:", "spark:", "sparkconf:", "hivevar:", "hiveconf:")
+_VARIABLE = re.compile(r"variablereference\(system\.session\.(?P<name>.+?)=")
+_KINDS = {
+    "VIEW": "the temporary view",
+    "FUNCTION": "the temporary function",
+    "VARIABLE": "the session variable",
+}
+
+
 class QueryObjects:
     """Views and functions that a query uses, and what follows from all their texts together."""
 
@@ -184,12 +195,6 @@ class QueryObjects:
 
 def _is_builtin(spark: SparkSession, call: tuple[str, ...]) -> bool:
     return len(call) == 1 and call[0].lower() in objects.builtin_functions(spark)
-
-
-_SUBSTITUTES = "spark.sql.variable.substitute"
-_SUBSTITUTION = re.compile(r"\$\{([^}$\s]+)\}")
-_SUBSTITUTED_PREFIXES = ("env:", "system:", "spark:", "sparkconf:", "hivevar:", "hiveconf:")
-_VARIABLE = re.compile(r"variablereference\(system\.session\.(?P<name>.+?)=")
 
 
 class SparkQueryAnalyzer:
@@ -416,13 +421,6 @@ class SparkQueryAnalyzer:
                 named["FUNCTION", function.name.sql] = None
         listed = [f"{_KINDS.get(kind, kind.lower())} {name}" for kind, name in named]
         raise conditions.TEMPORARY_OBJECT(objects=", ".join(listed))
-
-
-_KINDS = {
-    "VIEW": "the temporary view",
-    "FUNCTION": "the temporary function",
-    "VARIABLE": "the session variable",
-}
 
 
 def query_error(failure: SparkFailure, query: str, offset: int) -> QueryError:

@@ -36,6 +36,22 @@ Partition = tuple[str, int]
 Offsets = dict[Partition, int]
 
 
+_CHECKPOINTS = "spark.sql.streaming.checkpointLocation"
+_REMOVED = "spark.sql.streaming.forceDeleteTempCheckpointLocation"
+_PATIENCE_S = 60
+_TIMES = ("startingTimestamp", "startingOffsetsByTimestamp")
+_STARTS = (*_TIMES, "startingOffsets", "startingOffsetsByTimestampStrategy")
+_ENDS = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp")
+_LIMITS = ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay")
+_TOPICS = ("assign", "subscribe", "subscribePattern")
+_NOTHING = {"maxOffsetsPerTrigger": "0"}
+_AT_ONCE = 100
+"""How many records of a partition are looked at in search of the first."""
+FILE_FORMATS = frozenset({"avro", "csv", "json", "orc", "parquet", "text", "xml"})
+RATE_FORMATS = frozenset({"rate", "rate-micro-batch"})
+_FILE_LIMITS = ("maxFilesPerTrigger", "maxBytesPerTrigger")
+
+
 def kafka_position(offset: str) -> OffsetPosition:
     """Return the position that an offset of Spark's names; `null` is that of no partitions."""
     return position_of(parse(offset))
@@ -120,19 +136,6 @@ def reaches_back(start: Mapping[Partition, int], oldest: Mapping[Partition, int]
         offset > oldest.get(partition, 0) or oldest.get(partition, 0) == 0
         for partition, offset in start.items()
     )
-
-
-_CHECKPOINTS = "spark.sql.streaming.checkpointLocation"
-_REMOVED = "spark.sql.streaming.forceDeleteTempCheckpointLocation"
-_PATIENCE_S = 60
-_TIMES = ("startingTimestamp", "startingOffsetsByTimestamp")
-_STARTS = (*_TIMES, "startingOffsets", "startingOffsetsByTimestampStrategy")
-_ENDS = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp")
-_LIMITS = ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay")
-_TOPICS = ("assign", "subscribe", "subscribePattern")
-_NOTHING = {"maxOffsetsPerTrigger": "0"}
-_AT_ONCE = 100
-"""How many records of a partition are looked at in search of the first."""
 
 
 class _OffsetSource:
@@ -361,13 +364,6 @@ def _known(position: Position) -> Offsets:
     if not isinstance(position, OffsetPosition) or position.format != KAFKA:
         raise TypeError(f"{position} is no position in Kafka")  # noqa: TRY003, EM102
     return offsets_of(position)
-
-
-FILE_FORMATS = frozenset({"avro", "csv", "json", "orc", "parquet", "text", "xml"})
-RATE_FORMATS = frozenset({"rate", "rate-micro-batch"})
-
-
-_FILE_LIMITS = ("maxFilesPerTrigger", "maxBytesPerTrigger")
 
 
 class _CheckpointedSource(_OffsetSource):

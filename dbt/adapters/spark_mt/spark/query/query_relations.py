@@ -35,6 +35,14 @@ _VIEWED = (
 )
 
 
+_NOWHERE = f"materialized_table_no_such_schema_{uuid4().hex}"
+"""A schema that does not exist, so that a CREATE VIEW in it checks a query and then fails."""
+CREATE_PROBE = f"CREATE VIEW spark_catalog.{_NOWHERE}.probe AS\n"
+EXPLAIN_PROBE = f"EXPLAIN EXTENDED {CREATE_PROBE}"
+_AS_SUBQUERY = ("SELECT * FROM (\n", "\n) AS _")
+AS_SUBQUERY_OFFSET = len(_AS_SUBQUERY[0])
+
+
 @dataclass(frozen=True, slots=True)
 class StandIn:
     """A view in the place of a table.
@@ -90,14 +98,6 @@ def full_name(ref: RelationRef, context: QueryContext) -> tuple[str, ...]:
     return tuple(part.lower() for part in (*missing, *ref.parts))
 
 
-_NOWHERE = f"materialized_table_no_such_schema_{uuid4().hex}"
-"""A schema that does not exist, so that a CREATE VIEW in it checks a query and then fails."""
-
-CREATE_PROBE = f"CREATE VIEW spark_catalog.{_NOWHERE}.probe AS\n"
-EXPLAIN_PROBE = f"EXPLAIN EXTENDED {CREATE_PROBE}"
-_AS_SUBQUERY = ("SELECT * FROM (\n", "\n) AS _")
-
-
 @dataclass(frozen=True, slots=True)
 class Inspection:
     """A query whose names were matched with its plan.
@@ -141,9 +141,6 @@ def as_subquery(query: str) -> str:
     """Wrap a query; it ends with a line end, as it may end with a comment."""
     before, after = _AS_SUBQUERY
     return f"{before}{query}{after}"
-
-
-AS_SUBQUERY_OFFSET = len(_AS_SUBQUERY[0])
 
 
 def analysed(spark: SparkSession, query: str) -> DataFrame:

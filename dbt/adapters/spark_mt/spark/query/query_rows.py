@@ -56,6 +56,13 @@ if TYPE_CHECKING:
 _INLINED = "__materialized_table_view_"
 
 
+_ATTEMPTS = 5
+_RESULT = "__materialized_table_result"
+_CHANGES = "__materialized_table_changes_"
+_ADDED, _REMOVED = "added_", "removed_"
+_LOG = "__materialized_table_log_"
+
+
 @dataclass(frozen=True, slots=True)
 class Pins:
     """Replacements of the sources of a query: fixed versions, temporary views and streams.
@@ -268,13 +275,6 @@ def _at(inspection: Inspection, reads: Mapping[str, str]) -> str:
         return name.sql if ref.pinned else reads.get(str(name), name.sql)
 
     return inspection.rewritten(place)
-
-
-_ATTEMPTS = 5
-_RESULT = "__materialized_table_result"
-_CHANGES = "__materialized_table_changes_"
-_ADDED, _REMOVED = "added_", "removed_"
-_LOG = "__materialized_table_log_"
 
 
 class QueryRows:

@@ -41,6 +41,10 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.spark.session.private_session import PrivateSessions
 
 
+_ATTEMPTS = 20
+_NOT_HELD = "its log no longer holds version {}"
+
+
 class LogReader:
     """Reader of logs of Kafka, each time in a session that is closed again.
 
@@ -111,10 +115,6 @@ class LogReader:
     def _kafka(self, name: TableName) -> Iterator[KafkaSource]:
         with self._sessions.open() as session:
             yield KafkaSource(session.spark, name)
-
-
-_ATTEMPTS = 20
-_NOT_HELD = "its log no longer holds version {}"
 
 
 class SparkSourceReader:

@@ -28,6 +28,11 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.spark.query.sources import SparkSourceReader
 
 
+VersionedFormats: TypeAlias = "Callable[[str], StreamableTables | None]"
+"""Returns the format of a provider, in lower case; None where its tables have no versions."""
+_VIEW = "__materialized_table_stand_in_"
+
+
 class StreamSource(Protocol):
     """One table of the catalog that can be read as a stream.
 
@@ -119,10 +124,6 @@ class StreamableTables(VersionedTables["SparkSession", str], Protocol):
         ...
 
 
-VersionedFormats: TypeAlias = "Callable[[str], StreamableTables | None]"
-"""Returns the format of a provider, in lower case; None where its tables have no versions."""
-
-
 def stream_source(
     private: SparkSession,
     name: TableName,
@@ -149,9 +150,6 @@ def stream_source(
     if format_ in offsets.FILE_FORMATS:
         return offsets.FilesSource(private, name, format_)
     return offsets.RateSource(private, name, format_) if format_ in offsets.RATE_FORMATS else None
-
-
-_VIEW = "__materialized_table_stand_in_"
 
 
 def stand_ins_of(views: Mapping[TableName, tuple[str, str]]) -> query_relations.StandIns:

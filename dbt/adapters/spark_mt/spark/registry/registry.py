@@ -44,6 +44,16 @@ MOST_ROWS = 500
 """How many rows go into one commit: they are literals of one statement."""
 
 
+_TABLE_KEY = "schema_name, table_name"
+_BY_NAME = f"ORDER BY {_TABLE_KEY}"
+_BY_TIME = "recorded_at_ms DESC"
+_OF_SCHEMA = "schema_name = {schema}"
+_OF_TABLE = f"{_OF_SCHEMA} AND table_name = {{name}}"
+_SINCE = "recorded_at_ms >= {since}"
+_FACTS = ("strategy", "reason", "request")
+"""Keys in `facts` of a job: how its rows are computed, and what was asked for if it waits."""
+
+
 class RowReader:
     """Reader of rows one by one, so that an unreadable row does not affect the others.
 
@@ -212,14 +222,6 @@ class SparkSystemLog:
     ) -> tuple[Job, ...]:
         query = f"{_newest_jobs(condition)} ORDER BY started_at_ms DESC {most}"
         return self._reader.each(self._table.rows(catalog, query, values), catalog, job_of)
-
-
-_TABLE_KEY = "schema_name, table_name"
-_BY_NAME = f"ORDER BY {_TABLE_KEY}"
-_BY_TIME = "recorded_at_ms DESC"
-_OF_SCHEMA = "schema_name = {schema}"
-_OF_TABLE = f"{_OF_SCHEMA} AND table_name = {{name}}"
-_SINCE = "recorded_at_ms >= {since}"
 
 
 def _newest(kind: str, key: str, order: str, condition: str = "true") -> str:
@@ -401,10 +403,6 @@ def job_row(job: Job) -> dict[str, Value]:
     }
     facts = _job_facts(job)
     return {**row, "facts": facts} if facts else row
-
-
-_FACTS = ("strategy", "reason", "request")
-"""Keys in `facts` of a job: how its rows are computed, and what was asked for if it waits."""
 
 
 def _job_facts(job: Job) -> str:

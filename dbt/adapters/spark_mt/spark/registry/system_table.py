@@ -45,30 +45,6 @@ _LOOKS, _LOOK_EVERY_S = 20, 0.1
 """How often, and how long after each other, a table is looked for that another process makes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """A system table.
-
-    Args:
-        table: Its name in the system schema.
-        columns: Types by name.
-        superseded: Returns the statement that deletes the rows that no reader needs, from the
-            table's full name and the current instant in milliseconds since the epoch, UTC.
-    """
-
-    table: str
-    columns: Mapping[str, str]
-    superseded: Callable[[str, int], str]
-
-    def name(self, catalog: str) -> str:
-        """Return the full name, quoted."""
-        return f"{quote(catalog)}.{SCHEMA}.{self.table}"
-
-    def table_name(self, catalog: str) -> TableName:
-        """Return the full name."""
-        return TableName(self.table, SCHEMA, catalog)
-
-
 VIEW = "jobs"
 TABLE, LEASES = "registry", "leases"
 _WAITS = "get_json_object(latest.facts, '$.request') IS NOT NULL"
@@ -103,31 +79,6 @@ FROM (
 ) {{held}}
 WHERE latest.recorded_at_ms >= now_ms - {jobs.KEPT_MS}
 """
-
-
-def _make_jobs_view(spark: SparkSession, catalog: str) -> None:
-    """Make the view; only Spark's own catalog surely has views.
-
-    A catalog has the table of leases once it had a manager.
-    """
-    if catalog != SPARK_CATALOG:
-        return
-    schema = f"{quote(catalog)}.{SCHEMA}"
-    if not spark.catalog.tableExists(f"{schema}.{TABLE}"):
-        return
-    managed = spark.catalog.tableExists(f"{schema}.{LEASES}")
-    query = _QUERY.format(
-        registry=f"{schema}.{TABLE}",
-        gone="lease IS NULL" if managed else "true",
-        held=_HELD.format(leases=f"{schema}.{LEASES}", waits=_WAITS) if managed else "",
-    )
-    # Spark replaces a view by two calls of the catalog. Another process may make it meanwhile.
-    with spark_errors.suppress_spark_errors(
-        lambda other: other.is_existing_table or other.is_missing_table
-    ):
-        spark.sql(f"CREATE OR REPLACE VIEW {schema}.{VIEW} AS {query}")
-
-
 COLUMNS = {
     "kind": "STRING",
     "schema_name": "STRING",
@@ -182,6 +133,53 @@ ON old.kind = kept.kind AND old.schema_name <=> kept.schema_name
 WHEN MATCHED THEN DELETE
 """
 """Of each table, handler and job the newest row stays."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A system table.
+
+    Args:
+        table: Its name in the system schema.
+        columns: Types by name.
+        superseded: Returns the statement that deletes the rows that no reader needs, from the
+            table's full name and the current instant in milliseconds since the epoch, UTC.
+    """
+
+    table: str
+    columns: Mapping[str, str]
+    superseded: Callable[[str, int], str]
+
+    def name(self, catalog: str) -> str:
+        """Return the full name, quoted."""
+        return f"{quote(catalog)}.{SCHEMA}.{self.table}"
+
+    def table_name(self, catalog: str) -> TableName:
+        """Return the full name."""
+        return TableName(self.table, SCHEMA, catalog)
+
+
+def _make_jobs_view(spark: SparkSession, catalog: str) -> None:
+    """Make the view; only Spark's own catalog surely has views.
+
+    A catalog has the table of leases once it had a manager.
+    """
+    if catalog != SPARK_CATALOG:
+        return
+    schema = f"{quote(catalog)}.{SCHEMA}"
+    if not spark.catalog.tableExists(f"{schema}.{TABLE}"):
+        return
+    managed = spark.catalog.tableExists(f"{schema}.{LEASES}")
+    query = _QUERY.format(
+        registry=f"{schema}.{TABLE}",
+        gone="lease IS NULL" if managed else "true",
+        held=_HELD.format(leases=f"{schema}.{LEASES}", waits=_WAITS) if managed else "",
+    )
+    # Spark replaces a view by two calls of the catalog. Another process may make it meanwhile.
+    with spark_errors.suppress_spark_errors(
+        lambda other: other.is_existing_table or other.is_missing_table
+    ):
+        spark.sql(f"CREATE OR REPLACE VIEW {schema}.{VIEW} AS {query}")
 
 
 def _superseded(name: str, now_ms: int) -> str:

@@ -40,84 +40,9 @@ _OF_THE_USER = "_runs_statements_of_the_user"
 _Method = TypeVar("_Method", bound="Callable[..., Any]")
 
 
-class _Unexpected(logging.Filter):
-    """Filter of errors that this thread expects; those of other threads and lower levels pass."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        return record.levelno < logging.ERROR or not _is_expected.get()
-
-
-_FILTER = _Unexpected()
-
-
-@contextmanager
-def unlogged() -> Iterator[None]:
-    """Keep PySpark from logging the failures of this thread's statements within the block.
-
-    For statements whose exception the caller handles, or turns into an error that says the same.
-    """
-    _install()
-    before = _is_expected.set(True)
-    try:
-        yield
-    finally:
-        _is_expected.reset(before)
-
-
 _Class = TypeVar("_Class", bound=type[Any])
-
-
-def unlogged_methods(
-    quiet: Callable[[Any], AbstractContextManager[None]],
-) -> Callable[[_Class], _Class]:
-    """Run the public methods of a class unlogged: each of their failures is an exception of ours.
-
-    Not those that run a statement of the user as it is, which are marked with `of_the_user`.
-
-    Args:
-        quiet: Returns for an object what else keeps failures from being logged meanwhile.
-    """
-
-    def with_unlogged_methods(facade: _Class) -> _Class:
-        for name in dir(facade):
-            method = inspect.getattr_static(facade, name)
-            is_public = inspect.isfunction(method) and not name.startswith("_")
-            if is_public and not hasattr(method, _OF_THE_USER):
-                setattr(facade, name, _unlogged_call(method, quiet))
-        return facade
-
-    return with_unlogged_methods
-
-
-def of_the_user(method: _Method) -> _Method:
-    """Mark a method whose failing statements PySpark logs as it does without us."""
-    setattr(method, _OF_THE_USER, True)
-    return method
-
-
-def _unlogged_call(
-    method: Callable[..., Any], quiet: Callable[[Any], AbstractContextManager[None]]
-) -> Callable[..., Any]:
-    @wraps(method)
-    def call(facade: Any, *arguments: Any, **named: Any) -> Any:  # noqa: ANN401 - those of the method
-        with unlogged(), quiet(facade):
-            return method(facade, *arguments, **named)
-
-    return call
-
-
-@cache
-def _install() -> None:
-    """Add the filter to PySpark's loggers, once; PySpark's way to make them is not thread-safe."""
-    from pyspark.logger import PySparkLogger
-
-    for name in _LOGGERS:
-        PySparkLogger.getLogger(name).addFilter(_FILTER)
-
-
 _Foreign: TypeAlias = Any
 """An object of py4j or PySpark: its attributes exist on the other side only."""
-
 _CONDITION_BY_CLASS = {
     **FORMATS.conditions.by_class,
     "InterruptedException": "OPERATION_CANCELED",
@@ -193,6 +118,78 @@ _JAVA_CLASS = re.compile(r"(?:[a-z_][\w]*\.)+([A-Z][\w$]*)")
 _WAITED = "Exception thrown in awaitResult"
 """What Spark says where a thread of it failed for which another one waited: the cause says why."""
 _CAUSE = re.compile(r"^Caused by: ([\w.$]+)(?:: )?(.*)$", re.MULTILINE)
+
+
+class _Unexpected(logging.Filter):
+    """Filter of errors that this thread expects; those of other threads and lower levels pass."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return record.levelno < logging.ERROR or not _is_expected.get()
+
+
+_FILTER = _Unexpected()
+
+
+@contextmanager
+def unlogged() -> Iterator[None]:
+    """Keep PySpark from logging the failures of this thread's statements within the block.
+
+    For statements whose exception the caller handles, or turns into an error that says the same.
+    """
+    _install()
+    before = _is_expected.set(True)
+    try:
+        yield
+    finally:
+        _is_expected.reset(before)
+
+
+def unlogged_methods(
+    quiet: Callable[[Any], AbstractContextManager[None]],
+) -> Callable[[_Class], _Class]:
+    """Run the public methods of a class unlogged: each of their failures is an exception of ours.
+
+    Not those that run a statement of the user as it is, which are marked with `of_the_user`.
+
+    Args:
+        quiet: Returns for an object what else keeps failures from being logged meanwhile.
+    """
+
+    def with_unlogged_methods(facade: _Class) -> _Class:
+        for name in dir(facade):
+            method = inspect.getattr_static(facade, name)
+            is_public = inspect.isfunction(method) and not name.startswith("_")
+            if is_public and not hasattr(method, _OF_THE_USER):
+                setattr(facade, name, _unlogged_call(method, quiet))
+        return facade
+
+    return with_unlogged_methods
+
+
+def of_the_user(method: _Method) -> _Method:
+    """Mark a method whose failing statements PySpark logs as it does without us."""
+    setattr(method, _OF_THE_USER, True)
+    return method
+
+
+def _unlogged_call(
+    method: Callable[..., Any], quiet: Callable[[Any], AbstractContextManager[None]]
+) -> Callable[..., Any]:
+    @wraps(method)
+    def call(facade: Any, *arguments: Any, **named: Any) -> Any:  # noqa: ANN401 - those of the method
+        with unlogged(), quiet(facade):
+            return method(facade, *arguments, **named)
+
+    return call
+
+
+@cache
+def _install() -> None:
+    """Add the filter to PySpark's loggers, once; PySpark's way to make them is not thread-safe."""
+    from pyspark.logger import PySparkLogger
+
+    for name in _LOGGERS:
+        PySparkLogger.getLogger(name).addFilter(_FILTER)
 
 
 @dataclass(frozen=True, slots=True)

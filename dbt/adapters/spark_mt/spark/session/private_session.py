@@ -31,6 +31,33 @@ if TYPE_CHECKING:
 _BETWEEN = "\0"
 
 
+_ENTERED: WeakKeyDictionary[SparkSession, QueryContext] = WeakKeyDictionary()
+"""The contexts of private sessions."""
+_SET: WeakKeyDictionary[SparkSession, Mapping[str, str]] = WeakKeyDictionary()
+"""The confs that private classic sessions began with."""
+_INITIAL: dict[str, Mapping[str, str]] = {}
+"""The confs of every new session of an application, by its id."""
+_MODIFIABLE: set[str] = set()
+"""Confs that are known to be no static ones."""
+_OURS = {
+    "spark.sql.variable.substitute": "false",
+    "spark.sql.sources.partitionOverwriteMode": "STATIC",
+    **FORMATS.confs.private,
+}
+_OURS_IN_A_DRIVER = {
+    # Each query over files would leave its listing in a cache of 250 MB that the whole driver
+    # shares. The key is an object of the session's own relation, so no later session finds it.
+    "spark.sql.hive.filesourcePartitionFileCacheSize": "0",
+}
+_NEVER_COPIED = (
+    *FORMATS.confs.not_copied,
+    "spark.sql.catalog",
+    "spark.sql.extensions",
+    "spark.sql.warehouse",
+)
+_COPIED = ("spark.sql.", "spark.databricks.")
+
+
 def confs_of(spark: SparkSession, is_wanted: Callable[[str], bool]) -> dict[str, str]:
     """Return confs of a session as they are set, none of them redacted.
 
@@ -58,16 +85,6 @@ def context_of(spark: SparkSession) -> QueryContext:
     return QueryContext(catalog, spark.catalog.currentDatabase(), semantic_confs(confs))
 
 
-_ENTERED: WeakKeyDictionary[SparkSession, QueryContext] = WeakKeyDictionary()
-"""The contexts of private sessions."""
-_SET: WeakKeyDictionary[SparkSession, Mapping[str, str]] = WeakKeyDictionary()
-"""The confs that private classic sessions began with."""
-_INITIAL: dict[str, Mapping[str, str]] = {}
-"""The confs of every new session of an application, by its id."""
-_MODIFIABLE: set[str] = set()
-"""Confs that are known to be no static ones."""
-
-
 def enter_context(spark: SparkSession, context: QueryContext) -> None:
     """Give a private session the catalog, schema and semantic confs of `context`, no others.
 
@@ -93,25 +110,6 @@ def enter_context(spark: SparkSession, context: QueryContext) -> None:
     if current != (context.catalog, context.schema):
         spark.sql(f"USE {quote(context.catalog)}.{quote(context.schema)}")
     _ENTERED[spark] = context
-
-
-_OURS = {
-    "spark.sql.variable.substitute": "false",
-    "spark.sql.sources.partitionOverwriteMode": "STATIC",
-    **FORMATS.confs.private,
-}
-_OURS_IN_A_DRIVER = {
-    # Each query over files would leave its listing in a cache of 250 MB that the whole driver
-    # shares. The key is an object of the session's own relation, so no later session finds it.
-    "spark.sql.hive.filesourcePartitionFileCacheSize": "0",
-}
-_NEVER_COPIED = (
-    *FORMATS.confs.not_copied,
-    "spark.sql.catalog",
-    "spark.sql.extensions",
-    "spark.sql.warehouse",
-)
-_COPIED = ("spark.sql.", "spark.databricks.")
 
 
 class PrivateSessions:

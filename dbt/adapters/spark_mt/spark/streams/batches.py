@@ -51,6 +51,11 @@ _NOTHING = "-"
 """Stands for a source that has no offset yet."""
 
 
+_BATCH = "__materialized_table_batch"
+NO_BATCH = -1
+"""The number before that of the first batch."""
+
+
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
     """The checkpoint of one stream.
@@ -186,11 +191,6 @@ class BatchEnds:
         named = ((name, self._opened[name].identity_in(offset)) for name in left)
         name, identity = next((name, found) for name, found in named if found is not None)
         return self._by_identity.get(identity, name)
-
-
-_BATCH = "__materialized_table_batch"
-NO_BATCH = -1
-"""The number before that of the first batch."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,23 +37,6 @@ _NO_TIME = "none"
 """No timers and no time to live: rows and state follow from the input alone."""
 
 
-def processed_query(spark: SparkSession, query: str, function: ProcessFunction) -> str:
-    """Return a query for the rows that a processor makes of those of a streaming query.
-
-    The processor's module is sent to the workers as it is here: they need not have it.
-    """
-    from pyspark import cloudpickle
-
-    processor = function.processor()
-    module = sys.modules[type(processor).__module__]
-    cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
-    columns = ", ".join(f"{quote(name)} {type_}" for name, type_ in function.output.items())
-    rows = spark.sql(query).groupBy(*map(quote, function.keys))
-    made = rows.transformWithState(processor, columns, OutputMode.APPEND.value, _NO_TIME)
-    made.createOrReplaceTempView(_VIEW)
-    return f"SELECT * FROM {_VIEW}"
-
-
 _FOLLOWED, _LOOKED_UP = "__materialized_table_stream_", "__materialized_table_lookup_"
 _STATE_STORE = "spark.sql.streaming.stateStore."
 _CONFS = {
@@ -69,6 +52,23 @@ nothing reports it each time, for callers that wait for it.
 _MOST_PARTITIONS = 8
 """How many parts state has at most: their number is fixed with the first batch."""
 _PARTITIONS = "spark.sql.shuffle.partitions"
+
+
+def processed_query(spark: SparkSession, query: str, function: ProcessFunction) -> str:
+    """Return a query for the rows that a processor makes of those of a streaming query.
+
+    The processor's module is sent to the workers as it is here: they need not have it.
+    """
+    from pyspark import cloudpickle
+
+    processor = function.processor()
+    module = sys.modules[type(processor).__module__]
+    cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
+    columns = ", ".join(f"{quote(name)} {type_}" for name, type_ in function.output.items())
+    rows = spark.sql(query).groupBy(*map(quote, function.keys))
+    made = rows.transformWithState(processor, columns, OutputMode.APPEND.value, _NO_TIME)
+    made.createOrReplaceTempView(_VIEW)
+    return f"SELECT * FROM {_VIEW}"
 
 
 class StreamQueries:

@@ -45,6 +45,11 @@ if TYPE_CHECKING:
 _WAITING_S = 1
 
 
+_BATCH = "__materialized_table_first_batch"
+_ONE_BATCH = {"spark.sql.streaming.noDataMicroBatches.enabled": "false"}
+"""A batch that only closes windows would come after the commit that fills the table."""
+
+
 def spread_ms(every_ms: int, name: str) -> int:
     """Return an interval that is shorter than another one by up to a hundredth of it.
 
@@ -283,11 +288,6 @@ def _after(task: StreamTask) -> dict[str, Position]:
         baseline = task.table.definition.baseline
         return dict(baseline.positions) if baseline else {}
     return {name: known[name] for name in task.followed if name in known}
-
-
-_BATCH = "__materialized_table_first_batch"
-_ONE_BATCH = {"spark.sql.streaming.noDataMicroBatches.enabled": "false"}
-"""A batch that only closes windows would come after the commit that fills the table."""
 
 
 class _FilledError(Exception):

@@ -34,6 +34,17 @@ if TYPE_CHECKING:
 _COPIES = "__materialized_table_copies"
 
 
+_BY_SPARK = (
+    "clusteringcolumns",
+    "external",
+    "option.",
+    "owner",
+    "spark.sql.",
+    "transient_lastddltime",
+)
+"""How properties begin, in lower case, that Spark sets without being asked."""
+
+
 class SparkTableObserver:
     """Comparison of tables with their queries, and reads of the catalog."""
 
@@ -130,17 +141,6 @@ class SparkTableObserver:
             for c in table.definition.resolved.columns
         )
         yield f"SELECT {columns} FROM {rows}"
-
-
-_BY_SPARK = (
-    "clusteringcolumns",
-    "external",
-    "option.",
-    "owner",
-    "spark.sql.",
-    "transient_lastddltime",
-)
-"""How properties begin, in lower case, that Spark sets without being asked."""
 
 
 def _is_maintained(key: str) -> bool:
