@@ -286,6 +286,26 @@ def unit_tests(found: Structure, root: Path = ROOT) -> Iterator[UnitTests]:
             yield UnitTests(path.relative_to(folder).as_posix(), inner)
 
 
+def late_constants(path: Path) -> list[str]:
+    """Constants after the first definition of a module that need none of its definitions.
+
+    They show that two modules became one. A constant may follow what its value is made of.
+    """
+    late: list[str] = []
+    made_of: set[str] = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            made_of.add(node.name)
+        elif made_of and isinstance(node, (ast.Assign, ast.AnnAssign)):
+            inside = [each for each in ast.walk(node) if isinstance(each, ast.Name)]
+            names = [each.id for each in inside if isinstance(each.ctx, ast.Store)]
+            if made_of & {each.id for each in inside if isinstance(each.ctx, ast.Load)}:
+                made_of.update(names)
+            else:
+                late += names
+    return late
+
+
 @cache
 def structure(root: Path = ROOT) -> Structure:
     """Read the package below a folder."""

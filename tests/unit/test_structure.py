@@ -21,6 +21,7 @@ from tools.structure import (
     Module,
     When,
     cycles,
+    late_constants,
     longest_chain,
     ours,
     structure,
@@ -438,6 +439,26 @@ def test_no_import_cycle():
         tuple(name.removeprefix(f"{PACKAGE}.") for name in group) for group in cycles(FOUND.edges())
     }
     assert names == set(CYCLES)
+
+
+def test_constants_come_before_the_first_definition():
+    found = {name: late_constants(module.path) for name, module in MODULES.items()}
+    assert {name: late for name, late in found.items() if late} == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "late"),
+    [
+        ("A = 1\ndef f(): ...\nB = A\n", ["B"]),
+        ("def f(): ...\nB = f\nC = (B, 1)\n", []),
+        ("class C: ...\nX: int = 1\n", ["X"]),
+        ("import re\nA = re.compile('a')\n", []),
+    ],
+)
+def test_a_constant_may_follow_what_it_is_made_of(tmp_path, text, late):
+    path = tmp_path / "module.py"
+    path.write_text(text)
+    assert late_constants(path) == late
 
 
 def test_chains_of_imports_are_short():
