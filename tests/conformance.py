@@ -710,6 +710,15 @@ COVERS = (
             "adapter/test_python_model.py::TestPythonIncremental",
         ),
     ),
+    Cover(
+        "plain SQL of JDBC, and the dbt package with a whole project",
+        ("processes/test_plain_sql.py", "processes/test_dbt_package.py"),
+        (
+            "tests/unit/spark/parser/test_hook.py",
+            "processes/test_plain_sql.py::test_the_life_of_a_table",
+            "processes/test_dbt_package.py::test_models_with_plain_dbt_spark",
+        ),
+    ),
 )
 
 

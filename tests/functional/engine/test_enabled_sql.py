@@ -35,7 +35,7 @@ def test_statements_of_a_notebook(sql, schema):
     created = sql(f"CREATE OR ALTER MATERIALIZED TABLE t AS {SUMS}")
     assert created.collect() == created.collect()
     assert created.first().action == "CREATED"
-    assert created.first().changes == []
+    assert created.first().changes == ["table created"]
     assert sql("SELECT * FROM t ORDER BY k").collect() == [(1, 15), (2, 7)]
     sql("INSERT INTO orders VALUES (3, 1)")
     refreshed = sql("ALTER MATERIALIZED TABLE t REFRESH").first()
@@ -43,7 +43,9 @@ def test_statements_of_a_notebook(sql, schema):
     assert f"spark_catalog.{schema}.orders" in refreshed.positions_to
     shown = sql("SHOW MATERIALIZED TABLES")
     assert [row.table_name for row in shown.collect()] == ["t"]
-    started = [row.start_time for row in sql("SHOW JOBS").filter("table LIKE '%.t'").collect()]
+    started = [
+        row.start_time for row in sql("SHOW JOBS").filter(f"table LIKE '%{schema}.t'").collect()
+    ]
     assert len(started) == 2
     assert all(isinstance(each, datetime) for each in started)
     assert sql("DROP MATERIALIZED TABLE t").first().action == "DROPPED"
@@ -79,7 +81,6 @@ def test_a_text_that_only_mentions_our_keywords_is_of_spark(sql, statement):
 @pytest.mark.parametrize(
     "statement",
     [
-        "CREATE MATERIALIZED VIEW t AS SELECT 1",
         "CREATE VIEW t AS CREATE MATERIALIZED TABLE u AS SELECT 1",
         "BEGIN CREATE MATERIALIZED TABLE t AS SELECT 1; END",
         "RESUME MATERIALIZED TABLE t",
@@ -119,7 +120,6 @@ def test_values_of_parameters_are_refused(sql):
         )
         assert error.getCondition() == "MATERIALIZED_TABLE_SQL_PARAMETERS"
     assert sql("SHOW MATERIALIZED TABLES").collect() == []
-    assert sql("SELECT :a AS jobs", {"a": 1}).collect() == [(1,)]
 
 
 def test_execute_immediate(sql):
@@ -140,7 +140,8 @@ def test_enabling_again_replaces_the_hook(session, sql):
     """A statement is carried out once, and sessions made later understand them, too."""
     MaterializedTables(session).enable_sql()
     sql(f"CREATE MATERIALIZED TABLE t AS {SUMS}")
-    assert len(sql("SHOW JOBS").filter("table LIKE '%.t'").collect()) == 1
+    name = f"spark_catalog.{session.catalog.currentDatabase()}.t"
+    assert sql("SHOW JOBS").filter(f"table = '{name}'").count() == 1
     other = session.newSession()
     other.sql(f"USE {session.catalog.currentDatabase()}")
     assert other.sql("ALTER MATERIALIZED TABLE t REFRESH").first().status == "UP_TO_DATE"

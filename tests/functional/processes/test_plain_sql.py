@@ -164,7 +164,7 @@ def test_what_is_of_spark_stays_so(spark):
     assert spark.sql("SELECT 'CREATE MATERIALIZED TABLE' AS jobs").collect() == [
         ("CREATE MATERIALIZED TABLE",)
     ]
-    error = failure(lambda: spark.sql("CREATE MATERIALIZED VIEW v AS SELECT 1"))
+    error = failure(lambda: spark.sql("REFILL MATERIALIZED TABLE t"))
     assert error.getCondition() == "PARSE_SYNTAX_ERROR"
 
 
