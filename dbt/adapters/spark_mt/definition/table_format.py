@@ -111,6 +111,8 @@ class TableFormat:
         file_retention: The property that says how long files of older versions are kept.
         effects: What operations of commits do, by their names; all others change rows.
         compaction: The statement that merges the small files of a `{table}`.
+        catalog_class: The class of `spark_catalog` that reads the format's tables, and adds nothing
+            to what Spark's own catalog says of them.
         properties_doc: What the documentation says of the format's own properties: key, values
             and meaning.
     """
@@ -126,6 +128,7 @@ class TableFormat:
     file_retention: str = ""
     effects: Mapping[str, CommitEffect] = field(default_factory=dict)
     compaction: str = ""
+    catalog_class: str = ""
     properties_doc: tuple[str, str, str] = ("", "", "")
     conditions: Conditions = field(default_factory=Conditions)
     confs: EngineConfs = field(default_factory=EngineConfs)

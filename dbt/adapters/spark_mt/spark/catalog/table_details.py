@@ -10,7 +10,6 @@ from dbt.adapters.spark_mt.definition.table_format import TableRef
 from dbt.adapters.spark_mt.execution.table_format import TableDescription
 from dbt.adapters.spark_mt.query.analyzer import SourceKind
 from dbt.adapters.spark_mt.spark.catalog.objects import describe_function, describe_view
-from dbt.adapters.spark_mt.spark.formats.delta import has_own_catalog
 from dbt.adapters.spark_mt.spark.formats.installed import FORMATS
 from dbt.adapters.spark_mt.spark.session import errors as spark_errors
 from dbt.adapters.spark_mt.spark.session.private_session import is_connect
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
 _FILES_GONE = "table whose files are gone"
 _DETAILED = "# Detailed Table Information"
 _CLUSTERING = "clusteringColumns"
+_CATALOG_CLASS = "spark.sql.catalog.spark_catalog"
 SPARK_CATALOG = "spark_catalog"
 """Spark's own catalog."""
 
@@ -223,10 +223,15 @@ class _DriverCatalog:
             None for anything else, and for a table to which the catalog adds options.
         """
         is_known = name.catalog == SPARK_CATALOG and not is_connect(self._spark)
-        if is_known and has_own_catalog(self._spark):
+        if is_known and self._has_class_of_a_format():
             with spark_errors.suppress_spark_errors():  # the statements say why there is none
                 return self._table(name)
         return None
+
+    def _has_class_of_a_format(self) -> bool:
+        """Whether the catalog adds nothing of its own, as that of another product may do."""
+        found = self._spark.conf.get(_CATALOG_CLASS, None)
+        return any(found == each.catalog_class for each in FORMATS.known)
 
     def _table(self, name: TableName) -> TableRef | None:
         java, jvm = self._java()

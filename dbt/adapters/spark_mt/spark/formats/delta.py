@@ -190,6 +190,8 @@ _EFFECTS = {
     ),
 }
 
+CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
+
 FORMAT = table_format.TableFormat(
     name="delta",
     title="Delta",
@@ -219,6 +221,7 @@ FORMAT = table_format.TableFormat(
     },
     effects=_EFFECTS,
     compaction="OPTIMIZE {table}",
+    catalog_class=CATALOG,
     log_retention="delta.logRetentionDuration",
     file_retention="delta.deletedFileRetentionDuration",
     properties_doc=(
@@ -231,7 +234,6 @@ FORMAT = table_format.TableFormat(
 )
 
 CATALOG_KEY = "spark.sql.catalog.spark_catalog"
-CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 PACKAGES_KEY = "spark.jars.packages"
 WRITE_LOGGER = "org.apache.spark.sql.delta.files"
 """What logs that a write failed."""
@@ -250,11 +252,6 @@ def as_of(name: TableName, version: int) -> str:
 def is_mapped(properties: Mapping[str, str | None]) -> bool:
     """Whether columns have other names in the files of a table with these properties."""
     return (properties.get(COLUMN_MAPPING) or "none") != "none"
-
-
-def has_own_catalog(spark: SparkSession) -> bool:
-    """Whether Spark's own catalog is read by Delta's class, and not by one that adds to it."""
-    return spark.conf.get(CATALOG_KEY, None) == CATALOG
 
 
 def check_log_store(location: str, conf: Callable[[str], str | None]) -> None:
