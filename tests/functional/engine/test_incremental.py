@@ -44,7 +44,7 @@ SHAPES = {
 SUMS = {
     "nullable sum": "SELECT k, sum(v) AS s FROM f WHERE id < 990 GROUP BY k",
     "average": "SELECT k, avg(v) AS m, sum(v) / count(*) AS r FROM f GROUP BY k HAVING sum(v) > 9",
-    "of a join": "SELECT g.name, sum(f.d) AS s FROM f JOIN g ON f.k = g.k GROUP BY g.name",
+    "of a join": "SELECT g.name, sum(f.d + f.v) AS s FROM f JOIN g ON f.k = g.k GROUP BY g.name",
     "one group": "SELECT sum(d) AS s, avg(v) AS m FROM f",
     "distinct": "SELECT DISTINCT k, v FROM f",
 }

@@ -191,6 +191,15 @@ def test_a_query_that_says_stream_itself():
     assert chosen("agg_having", delta()).name == "incremental/recompute"
 
 
+@pytest.mark.parametrize("format_", ["rate", "rate-micro-batch"])
+def test_generated_rows_are_a_stream_without_the_keyword(format_):
+    """Spark reads such a table as a stream wherever it stands."""
+    facts = {"streaming": True}
+    choice = chosen("batch_distinct", log(format_), query="SELECT c FROM s.f", facts=facts)
+    assert (choice.name, choice.followed) == ("stream/append", (str(FILES),))
+    assert codes(choice)[0] == "STREAM_QUERY"
+
+
 def test_a_source_joined_with_a_fixed_version_of_itself_is_no_stream():
     query = "SELECT c, count(*) AS n FROM s.f JOIN s.f VERSION AS OF 1 USING (c) GROUP BY c"
     engine = chosen("batch_file_agg", log(), query=query)

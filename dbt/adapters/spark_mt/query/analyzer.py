@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 FORMATS_WITH_OFFSETS = frozenset({"kafka"})
 """Formats of tables whose position is the end of a log, counted in the same way by each reader."""
+ONLY_STREAMS = frozenset({"rate", "rate-micro-batch"})
+"""Formats of tables that Spark reads as streams wherever a query names them."""
 
 
 class SourceKind(Enum):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.positions import positions_of
-from dbt.adapters.spark_mt.query.analyzer import SourceKind
+from dbt.adapters.spark_mt.query.analyzer import ONLY_STREAMS, SourceKind
 from dbt.adapters.spark_mt.resolution.columns import Names, query_positions
 from dbt.adapters.spark_mt.resolution.row_lineage import Shape, not_pinnable, pinned_names
 from dbt.adapters.spark_mt.strategies import reasons, strategy
@@ -231,7 +231,8 @@ class _Streams:
         return self._choice(stream, (why,), followed)
 
     def _stream(self, followed: Sequence[Source], marks: Sequence[Watermark]) -> StreamShape:
-        tree, names = self.table.tree, [str(source.name) for source in followed]
+        streams = (s for s in self.table.analyzed.sources if s.format in ONLY_STREAMS)
+        tree, names = self.table.tree, [str(source.name) for source in (*followed, *streams)]
         if self.table.analyzed.process is not None:  # whose columns are those of the result
             tree = replace(tree, gaps=tuple(gap for gap in tree.gaps if gap[0] != "COLUMNS"))
         return stream_shape(tree, self.table.analyzed.sources, names, marks)

@@ -48,7 +48,6 @@ _NOTHING = {"maxOffsetsPerTrigger": "0"}
 _AT_ONCE = 100
 """How many records of a partition are looked at in search of the first."""
 FILE_FORMATS = frozenset({"avro", "csv", "json", "orc", "parquet", "text", "xml"})
-RATE_FORMATS = frozenset({"rate", "rate-micro-batch"})
 _FILE_LIMITS = ("maxFilesPerTrigger", "maxBytesPerTrigger")
 
 

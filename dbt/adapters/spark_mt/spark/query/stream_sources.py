@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.execution.table_format import VersionedTables
+from dbt.adapters.spark_mt.query.analyzer import ONLY_STREAMS
 from dbt.adapters.spark_mt.query.text import shape_of
 from dbt.adapters.spark_mt.spark.catalog import objects, source_options
 from dbt.adapters.spark_mt.spark.query import offsets, query_relations
@@ -149,7 +150,7 @@ def stream_source(
         return offsets.KafkaSource(private, name)
     if format_ in offsets.FILE_FORMATS:
         return offsets.FilesSource(private, name, format_)
-    return offsets.RateSource(private, name, format_) if format_ in offsets.RATE_FORMATS else None
+    return offsets.RateSource(private, name, format_) if format_ in ONLY_STREAMS else None
 
 
 def stand_ins_of(views: Mapping[TableName, tuple[str, str]]) -> query_relations.StandIns:
@@ -158,7 +159,7 @@ def stand_ins_of(views: Mapping[TableName, tuple[str, str]]) -> query_relations.
         tuple(
             query_relations.StandIn(name, view, only_streams=format_ == offsets.KAFKA)
             for name, (format_, view) in views.items()
-            if format_ == offsets.KAFKA or format_ in offsets.RATE_FORMATS
+            if format_ == offsets.KAFKA or format_ in ONLY_STREAMS
         )
     )
 
