@@ -342,7 +342,7 @@ def test_without_a_relay_the_error_stays(tables):
 def test_other_statements_cannot_be_planned_or_materialized(tables):
     with pytest.raises(NotPlannableError):
         operations(tables).plan("DROP MATERIALIZED TABLE t")
-    with pytest.raises(TypeError):
+    with raises(conditions.OTHER_STATEMENT):
         operations(tables).materialize("DROP MATERIALIZED TABLE t")
     assert operations(tables).execute("SELECT 1") is None
 

@@ -445,7 +445,7 @@ def test_a_watermark_on_an_expression_adds_a_column():
     assert render_query(tree)
 
 
-def test_what_to_write_for_unpivot_is_said():
+def test_an_unpivot_names_what_to_write():
     gaps = tree_of("SELECT * FROM t UNPIVOT (x FOR name IN (a, b))").gaps
     assert ("PIVOT", "it uses UNPIVOT; write LATERAL VIEW stack(…)") in gaps
 

@@ -193,7 +193,7 @@ def test_a_query_that_says_stream_itself():
 
 @pytest.mark.parametrize("format_", ["rate", "rate-micro-batch"])
 def test_generated_rows_are_a_stream_without_the_keyword(format_):
-    """Spark reads such a table as a stream wherever it stands."""
+    """Spark reads such a table as a stream, whatever the query says."""
     facts = {"streaming": True}
     choice = chosen("batch_distinct", log(format_), query="SELECT c FROM s.f", facts=facts)
     assert (choice.name, choice.followed) == ("stream/append", (str(FILES),))
