@@ -612,15 +612,6 @@ COVERS = (
             ),
         ),
     ),
-    Cover(
-        "plain SQL of clients of other languages, and larger projects of plain dbt-spark",
-        ("processes/test_plain_sql.py", "processes/test_dbt_package.py"),
-        (
-            "processes/test_plain_sql.py::test_the_life_of_a_table",
-            "processes/test_plain_sql.py::test_an_error_over_connect",
-            "processes/test_dbt_package.py::test_models_with_plain_dbt_spark",
-        ),
-    ),
     # dbt
     Cover(
         "dbt's own adapter tests",
