@@ -66,7 +66,7 @@ def resolve_start_mode(
     Raises:
         MaterializedTableError: The instant is after `now`.
         MaterializedTableError: The interval is longer than time.
-        time_zones.InvalidValueError: The literal is no timestamp.
+        InvalidValueError: The literal is no timestamp.
     """
     if stored is not None and stored.mode == mode:
         return stored

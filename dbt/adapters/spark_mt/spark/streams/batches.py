@@ -17,7 +17,7 @@ from dbt.adapters.spark_mt.execution.commit_metadata import metadata_of
 from dbt.adapters.spark_mt.execution.ports import BatchDone
 from dbt.adapters.spark_mt.planning.constraints import guarded
 from dbt.adapters.spark_mt.planning.steps import WriteBatch
-from dbt.adapters.spark_mt.spark.catalog.commit import WriteErrors, fenced, table_of
+from dbt.adapters.spark_mt.spark.catalog.commit import WriteErrors, fenced, format_of
 from dbt.adapters.spark_mt.spark.session.input_size import interpret_if_small, sizes_of
 from dbt.adapters.spark_mt.spark.session.private_session import PrivateSession
 
@@ -324,7 +324,7 @@ class BatchWriter:
         return partial(format_.append, session.spark, definition.name, rows)
 
     def _format(self, name: TableName) -> SparkFormat:
-        return self._tables.of(table_of(self._details, name))
+        return format_of(self._tables, self._details, name)
 
     def _done(self, table: StoredTable, step: WriteBatch, version: int) -> BatchDone:
         now, run = self._now_ms(), step.run

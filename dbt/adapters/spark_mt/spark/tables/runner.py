@@ -157,7 +157,7 @@ class SparkStepRunner:
         return partial(self._of(name).set_properties, name=name, properties=properties)
 
     def _of(self, name: TableName) -> SparkFormat:
-        return self._tables.of(commit.table_of(self._details, name))
+        return commit.format_of(self._tables, self._details, name)
 
     def _names(self, name: TableName) -> TableFormat:
         return self._of(name).format

@@ -238,7 +238,7 @@ class ContentWriter:
         return partial(format_.apply_changes, spark, table, added, change.removed)
 
     def _of(self, definition: StoredDefinition) -> SparkFormat:
-        return self._tables.of(commit.table_of(self._details, definition.name))
+        return commit.format_of(self._tables, self._details, definition.name)
 
     def _write_partitions(
         self, session: PrivateSession, step: FillPartitions, metadata: CommitMetadata, content: str
@@ -335,8 +335,8 @@ class ContentWriter:
     ) -> int:
         """Make one fenced commit to the table that it was planned for; return its version."""
         commit.raise_if_other_table(self._tables, self._details, name, metadata)
-        table = commit.table_of(self._details, name)
-        return commit.fenced(self._tables.of(table), session, name, metadata, write)
+        format_ = commit.format_of(self._tables, self._details, name)
+        return commit.fenced(format_, session, name, metadata, write)
 
     def _create(
         self,
