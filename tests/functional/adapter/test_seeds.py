@@ -45,7 +45,9 @@ def messages(results):
 REPLACED = "CREATE OR REPLACE TABLE AS SELECT"
 
 
-class TestSeedUnderATable:
+class SeedUnderATable:
+    """A project with a seed, and a materialized table over it."""
+
     @pytest.fixture(scope="class")
     def seeds(self):
         return {"people.csv": _SEED}
@@ -63,6 +65,8 @@ class TestSeedUnderATable:
         query = f"select * from {project.test_schema}.over order by id"
         return lambda: [tuple(map(str, row)) for row in project.run_sql(query, fetch="all")]
 
+
+class TestSeedUnderATable(SeedUnderATable):
     def test_a_first_build_fills_it_in_one_commit(self, project, rows):
         assert messages(run_dbt(["build"]))["people"] == "CREATE 3"
         assert history(project, "people") == [(REPLACED, 3)]
@@ -141,24 +145,7 @@ _COMMENTED = "seeds: [{name: people, config: {persist_docs: {relation: true}}, d
 
 
 @pytest.mark.conformance
-class TestStoppedSeed:
-    @pytest.fixture(scope="class")
-    def seeds(self):
-        return {"people.csv": _SEED}
-
-    @pytest.fixture(scope="class")
-    def models(self):
-        return {"over.sql": _OVER, "tests.yml": _TESTS}
-
-    @pytest.fixture
-    def write(self, project):
-        return lambda text: write_file(text, project.project_root, "seeds", "people.csv")
-
-    @pytest.fixture
-    def rows(self, project):
-        query = f"select * from {project.test_schema}.over order by id"
-        return lambda: [tuple(map(str, row)) for row in project.run_sql(query, fetch="all")]
-
+class TestStoppedSeed(SeedUnderATable):
     @pytest.mark.parametrize("change", ["rows", "columns"])
     def test_a_seed_has_its_old_or_its_new_rows_and_the_next_run_ends_it(
         self, project, write, rows, monkeypatch, change

@@ -10,7 +10,8 @@ from dbt.adapters.spark_mt.definition.job import JobStatus
 from dbt.adapters.spark_mt.manager.buffered_log import BufferedJobLog
 from dbt.adapters.spark_mt.manager.registry_view import CatalogView
 from dbt.adapters.spark_mt.manager.table_views import RefreshStatistics
-from tests.unit.manager.test_table_views_statistics import SINCE, T, job
+from tests.unit.manager.test_buffered_log import skipped
+from tests.unit.manager.test_table_views_statistics import job
 from tests.unit.manager.world import HOURLY, LIVE, Port, world
 
 
@@ -136,42 +137,6 @@ def test_a_dropped_table_is_taken_out_once(life):
         manager.view.check_again(life.tables.name("t"))
         manager.tick()
     assert manager.runner.calls["run"] == 1
-
-
-class Log:
-    """A log that fails at a call."""
-
-    def __init__(self) -> None:
-        self.calls: list[tuple[str, ...]] = []
-        self.fails_at = -1
-
-    def append(self, *jobs, tables=()):
-        assert not tables
-        if len(self.calls) == self.fails_at:
-            self.fails_at = -1
-            raise ConnectionError
-        self.calls.append(tuple(each.job_id for each in jobs))
-        return len(self.calls)
-
-    def job(self, *_):
-        return None
-
-    def of_table(self, *_):
-        return (job("old", began=SINCE - 10),)
-
-    def last_scheduled(self, *_):
-        return {T: SINCE}
-
-
-def skipped(number):
-    return replace(
-        job(str(number), JobStatus.SKIPPED, SINCE + number), scheduled_at_ms=SINCE + number
-    )
-
-
-@pytest.fixture
-def log():
-    return Log()
 
 
 def test_rows_of_our_own_jobs_are_no_news_and_all_others_are(life):
