@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.adapter.config import CONFIG_KEYS
 from dbt.adapters.spark_mt.connections import SparkMTCredentials
+from dbt.adapters.spark_mt.query.analyzer import LOG_FORMATS
 from dbt.adapters.spark_mt.resolution.enrichers import ENRICHERS
 from dbt.adapters.spark_mt.resolution.options import OPTIONS
 from dbt.adapters.spark_mt.resolution.settings import SETTINGS
 from dbt.adapters.spark_mt.spark.formats.delta import FORMAT
-from dbt.adapters.spark_mt.strategies.stream import LOG_FORMATS
 from tools import command_reference, error_catalogue, package_graph, python_reference, rest_document
 from tools.docs_data.changes import CHANGES
 from tools.docs_data.reasons import ENGINES, REASONS, About
@@ -155,7 +155,8 @@ def engines() -> str:
 
 def stream_formats() -> str:
     """The formats of sources that streams can follow."""
-    return f"\nDelta tables, and tables without versions of the formats {listed(LOG_FORMATS)}.\n\n"
+    formats = listed(sorted(LOG_FORMATS))
+    return f"\nDelta tables, and tables without versions of the formats {formats}.\n\n"
 
 
 def listed(names: Sequence[str]) -> str:

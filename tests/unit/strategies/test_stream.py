@@ -9,10 +9,9 @@ import pytest
 from dbt.adapters.spark_mt.definition.columns import PrimaryKey
 from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
-from dbt.adapters.spark_mt.query.analyzer import Source, SourceKind
+from dbt.adapters.spark_mt.query.analyzer import LOG_FORMATS, Source, SourceKind
 from dbt.adapters.spark_mt.strategies.choice import choose
 from dbt.adapters.spark_mt.strategies.strategy import OutputMode
-from dbt.adapters.spark_mt.strategies.stream import LOG_FORMATS
 from tests.unit.builders import Engine, analyzed
 from tests.unit.strategies.stream_queries import COLUMNS, DELTA, FILES, OTHER, QUERIES, columns
 
@@ -87,7 +86,7 @@ def test_rows_of_tables_with_versions_are_added():
     assert engine.reasons[-1].subject == str(DELTA)
 
 
-@pytest.mark.parametrize("format_", LOG_FORMATS)
+@pytest.mark.parametrize("format_", sorted(LOG_FORMATS))
 def test_rows_of_logs_are_added_or_replace_rows_of_the_same_key(format_):
     engine = chosen("batch_distinct", log(format_), query="SELECT c FROM s.f")
     assert (engine.name, engine.key) == ("stream/append", ())

@@ -22,6 +22,10 @@ FORMATS_WITH_OFFSETS = frozenset({"kafka"})
 """Formats of tables whose position is the end of a log, counted in the same way by each reader."""
 ONLY_STREAMS = frozenset({"rate", "rate-micro-batch"})
 """Formats of tables that Spark reads as streams wherever a query names them."""
+FILE_FORMATS = frozenset({"avro", "csv", "json", "orc", "parquet", "text", "xml"})
+"""Formats of tables of files, to which a stream adds files as they come."""
+LOG_FORMATS = FORMATS_WITH_OFFSETS | ONLY_STREAMS | FILE_FORMATS
+"""Formats of tables without versions that can be read as streams: logs, and folders of files."""
 
 
 class SourceKind(Enum):

@@ -10,7 +10,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.positions import positions_of
-from dbt.adapters.spark_mt.query.analyzer import ONLY_STREAMS, SourceKind
+from dbt.adapters.spark_mt.query.analyzer import (
+    LOG_FORMATS,
+    ONLY_STREAMS,
+    SourceKind,
+)
 from dbt.adapters.spark_mt.resolution.columns import Names, query_positions
 from dbt.adapters.spark_mt.resolution.row_lineage import Shape, not_pinnable, pinned_names
 from dbt.adapters.spark_mt.strategies import reasons, strategy
@@ -37,9 +41,6 @@ NEVER_STREAMED = frozenset({"TIME_DEPENDENT", "FUNCTION", "LOOKED_UP_AND_FOLLOWE
 """Shapes that no stream can have, whatever its state."""
 _GROUPS = frozenset({"NO_KEY", "KEY_IS_NOT_GROUP", "STAR"})
 """Reasons about the key of groups; a stream is refused because rows are grouped at all."""
-_FILES = ("parquet", "json", "csv", "orc", "avro", "text", "xml")
-LOG_FORMATS = ("kafka", "rate", "rate-micro-batch", *_FILES)
-"""Formats of tables without versions that can be read as streams: logs, and folders of files."""
 
 
 def _possible(table: TableFacts) -> strategy.Choice | strategy.Refusal:

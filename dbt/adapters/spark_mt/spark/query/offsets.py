@@ -15,6 +15,7 @@ from dbt.adapters.spark_mt.definition.positions import (
     UnknownPosition,
 )
 from dbt.adapters.spark_mt.execution.ports import StartPosition
+from dbt.adapters.spark_mt.query.analyzer import FILE_FORMATS
 from dbt.adapters.spark_mt.spark.catalog import source_options
 from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_error, unlogged
 
@@ -47,7 +48,6 @@ _TOPICS = ("assign", "subscribe", "subscribePattern")
 _NOTHING = {"maxOffsetsPerTrigger": "0"}
 _AT_ONCE = 100
 """How many records of a partition are looked at in search of the first."""
-FILE_FORMATS = frozenset({"avro", "csv", "json", "orc", "parquet", "text", "xml"})
 _FILE_LIMITS = ("maxFilesPerTrigger", "maxBytesPerTrigger")
 
 

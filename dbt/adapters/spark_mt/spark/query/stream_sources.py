@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.execution.table_format import VersionedTables
-from dbt.adapters.spark_mt.query.analyzer import ONLY_STREAMS
+from dbt.adapters.spark_mt.query.analyzer import FILE_FORMATS, ONLY_STREAMS
 from dbt.adapters.spark_mt.query.text import shape_of
 from dbt.adapters.spark_mt.spark.catalog import objects, source_options
 from dbt.adapters.spark_mt.spark.query import offsets, query_relations
@@ -148,7 +148,7 @@ def stream_source(
         return tables.stream_source(private, name, reader)
     if format_ == offsets.KAFKA:
         return offsets.KafkaSource(private, name)
-    if format_ in offsets.FILE_FORMATS:
+    if format_ in FILE_FORMATS:
         return offsets.FilesSource(private, name, format_)
     return offsets.RateSource(private, name, format_) if format_ in ONLY_STREAMS else None
 
