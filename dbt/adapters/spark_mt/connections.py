@@ -28,7 +28,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from dbt_common.utils.casting import cast_to_str
 
 from dbt.adapters.spark_mt.adapter.config import build_after, is_freshness_of_dbt
-from dbt.adapters.spark_mt.adapter.materialization import MaterializedTableResponse, response_of
+from dbt.adapters.spark_mt.adapter.responses import MaterializedTableResponse, response_of
 from dbt.adapters.spark_mt.client import discovery
 from dbt.adapters.spark_mt.client.target import SparkTarget, automatic_target, server_url
 from dbt.adapters.spark_mt.definition import conditions

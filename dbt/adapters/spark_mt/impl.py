@@ -24,7 +24,14 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.spark_mt.__version__ import version
 from dbt.adapters.spark_mt.adapter import catalog as listing
-from dbt.adapters.spark_mt.adapter import data_tests, materialization, plain_tables, seeds
+from dbt.adapters.spark_mt.adapter import (
+    column_list,
+    data_tests,
+    materialization,
+    plain_tables,
+    responses,
+    seeds,
+)
 from dbt.adapters.spark_mt.adapter import run_operations as operations
 from dbt.adapters.spark_mt.adapter.config import ModelSettings, settings_of
 from dbt.adapters.spark_mt.adapter.debug import facts
@@ -528,7 +535,7 @@ class SparkMTAdapter(SparkAdapter):
         statement: str,
         settings: ModelSettings,
         query: str,
-    ) -> materialization.MaterializedTableResponse:
+    ) -> responses.MaterializedTableResponse:
         """Carry a decision out, and bring the rows up to date as the model's config asks.
 
         Args:
@@ -546,7 +553,7 @@ class SparkMTAdapter(SparkAdapter):
             parsed = ParsedStatement.of(statement)
             materialization.check_swap(tables, decision, query)
             if decision.validates:
-                return materialization.validated(tables.validate(parsed, adopt=decision.adopt))
+                return responses.validated(tables.validate(parsed, adopt=decision.adopt))
             try:
                 kept = materialization.settled(tables, decision, parsed, settings)
             except ConfigurationChangedError as error:
@@ -589,9 +596,9 @@ class SparkMTAdapter(SparkAdapter):
     @available
     def column_items(
         self, model: dict[str, Any], settings: ModelSettings, columns: list[tuple[str, str]] | None
-    ) -> materialization.Items:
+    ) -> column_list.Items:
         """The items of a model's column list; `columns` where descriptions become comments."""
-        return materialization.column_items(model, settings.primary_key, columns)
+        return column_list.column_items(model, settings.primary_key, columns)
 
     @available.parse_none
     def release_materialized_table(self, relation: BaseRelation) -> None:

@@ -17,9 +17,9 @@ from dbt.adapters.spark_mt.adapter.materialization import (
     check_swap,
     decide,
     plan_decision,
-    response_of,
     settled,
 )
+from dbt.adapters.spark_mt.adapter.responses import response_of
 from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.errors import (
     ConfigurationChangedError,

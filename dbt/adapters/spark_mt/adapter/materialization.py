@@ -1,110 +1,31 @@
-"""Materialization of a model: its column list, the decision, its plan and its response.
+"""Decision of a run for a model.
 
-`decide` is the one decision. `dbt run` carries it out, and `plan_materialized_tables` reports it.
+`dbt run` carries out what `decide` returns, and `plan_materialized_tables` reports it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from dbt.adapters.contracts.connection import AdapterResponse
-
 from dbt.adapters.spark_mt.definition import conditions
-from dbt.adapters.spark_mt.definition.columns import TableName, quote, quote_text
-from dbt.adapters.spark_mt.definition.modes import RefreshStatus
+from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.execution import results
 from dbt.adapters.spark_mt.handle import STAGED, unstaged
 from dbt.adapters.spark_mt.planning.explain import PlanSummary, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from dbt.adapters.base.relation import BaseRelation
 
     from dbt.adapters.spark_mt.adapter.config import ModelSettings
+    from dbt.adapters.spark_mt.adapter.responses import MaterializedTableResponse
     from dbt.adapters.spark_mt.api import MaterializedTables
     from dbt.adapters.spark_mt.relation import SparkMTRelation
     from dbt.adapters.spark_mt.statements.parser import ParsedStatement
 
-
 BACKUP = "__dbt_backup"
 _SENTENCES = ("changes", "keeps", "loses", "warnings", "violations", "reasons", "not_used")
-_NOT_RENDERED = ("unique", "foreign_key", "custom")
-
-
-@dataclass(frozen=True, slots=True)
-class Items:
-    """The items of a column list, and what could not be put into it."""
-
-    items: tuple[str, ...]
-    warnings: tuple[str, ...] = ()
-
-
-def column_items(
-    model: Mapping[str, Any], key: Sequence[str], columns: Sequence[tuple[str, str]] | None
-) -> Items:
-    """The items of a model's column list.
-
-    Args:
-        model: The model as Jinja has it, with `columns` and `constraints`.
-        key: The primary key of its config; empty where a contract may name it.
-        columns: Name and type of the query's columns if descriptions become comments, else None.
-    """
-    if model["config"]["contract"]["enforced"]:
-        return contract_items(model, key, comments=columns is not None)
-    return documented_items(columns or [], model["columns"] if columns else {}, key)
-
-
-def contract_items(model: Mapping[str, Any], key: Sequence[str], *, comments: bool) -> Items:
-    """The items for a model with an enforced contract; arguments as for `column_items`."""
-    items, constraints = [], [dict(each) for each in model.get("constraints", ())]
-    for column in model["columns"].values():
-        own = column.get("constraints", ())
-        constraints += [{**each, "columns": [column["name"]]} for each in own]
-        not_null = " NOT NULL" if any(each["type"] == "not_null" for each in own) else ""
-        comment = _comment(column.get("description")) if comments else ""
-        items.append(f"{quote(column['name'])} {column['data_type']}{not_null}{comment}")
-    named = next((each.get("columns") for each in constraints if each["type"] == "primary_key"), ())
-    items += _key_item(key or named or ())
-    for each in constraints:
-        if each["type"] == "check":
-            name = f"CONSTRAINT {quote(each['name'])} " if each.get("name") else ""
-            items.append(f"{name}CHECK ({each['expression']})")
-    warnings = (
-        f"constraint {each['type']} ({', '.join(each.get('columns', ()))}): "
-        "no materialized table has it."
-        for each in constraints
-        if each["type"] in _NOT_RENDERED and each.get("warn_unsupported", True)
-    )
-    return Items(tuple(items), tuple(warnings))
-
-
-def documented_items(
-    columns: Sequence[tuple[str, str]], docs: Mapping[str, Any], key: Sequence[str]
-) -> Items:
-    """The items for a model without contract.
-
-    Args:
-        columns: Name and type of the query's columns, in their order.
-        docs: The model's documented columns; where there are none, the columns need no items.
-        key: The primary key.
-    """
-    by_name = {name.lower(): column.get("description") for name, column in docs.items()}
-    if not any(by_name.values()):
-        return Items(_key_item(key))
-    described = (f"{quote(n)} {t}{_comment(by_name.get(n.lower()))}" for n, t in columns)
-    return Items((*described, *_key_item(key)))
-
-
-def _comment(text: str | None) -> str:
-    return f" COMMENT {quote_text(text)}" if text else ""
-
-
-def _key_item(columns: Sequence[str]) -> tuple[str, ...]:
-    listed = ", ".join(map(quote, columns))
-    return (f"PRIMARY KEY ({listed}) NOT ENFORCED",) if listed else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,95 +254,3 @@ def name_of(relation: BaseRelation) -> TableName:
     """The name of a relation."""
     parts = (relation.database, relation.schema, relation.identifier)
     return TableName.of(*(part for part in parts if part))
-
-
-@dataclass
-class MaterializedTableResponse(AdapterResponse):
-    """The facts of a materialized table's run.
-
-    Args:
-        action: CREATED, ALTERED, REPLACED, UNCHANGED …; None where only a refresh was asked for.
-        changes: One sentence per change of the definition.
-        refresh_mode: The mode that the table resolved to.
-        refresh: REFRESHED or UP_TO_DATE; None when nothing was refreshed.
-        strategy: How the refresh computed its result.
-        rows: Rows that the refresh wrote.
-        refresh_id: Names the refresh in the table's commits and in SHOW JOBS.
-        positions_from: Source positions before, by source.
-        positions_to: Source positions after.
-        warnings: Sentences that the user should read.
-        status: The table's status: ACTIVATED or SUSPENDED.
-    """
-
-    action: str | None = None
-    changes: list[str] = field(default_factory=list)
-    refresh_mode: str = ""
-    refresh: str | None = None
-    strategy: str | None = None
-    rows: int | None = None
-    refresh_id: str | None = None
-    positions_from: dict[str, str] = field(default_factory=dict)
-    positions_to: dict[str, str] = field(default_factory=dict)
-    warnings: list[str] = field(default_factory=list)
-    status: str = ""
-
-    @property
-    def is_altered(self) -> bool:
-        """Whether the definition of an existing table was changed."""
-        return self.action == results.Action.ALTERED.value
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether the run leaves the rows as they are: of a suspended or just adopted table."""
-        return results.rows_stay(self.status, results.Action(self.action) if self.action else None)
-
-
-def response_of(outcome: results.StatementOutcome) -> MaterializedTableResponse:
-    """The response to a statement about materialized tables."""
-    response = MaterializedTableResponse(
-        _message=_message(outcome),
-        action=outcome.action.value if outcome.action else None,
-        changes=list(outcome.changes),
-        refresh_mode=outcome.refresh_mode,
-        warnings=list(outcome.warnings),
-        status=outcome.status,
-    )
-    if (refresh := outcome.refresh) is not None:
-        response.rows_affected = refresh.rows
-        response.refresh = refresh.status.value
-        response.strategy = refresh.strategy
-        response.rows = refresh.rows
-        response.refresh_id = refresh.refresh_id
-        response.positions_from = dict(refresh.positions_from)
-        response.positions_to = dict(refresh.positions_to)
-        response.warnings += [w for w in refresh.warnings if w not in response.warnings]
-    return response
-
-
-def validated(outcome: results.StatementOutcome) -> MaterializedTableResponse:
-    """The response to a statement that was only checked."""
-    return MaterializedTableResponse(
-        _message="VALIDATED",
-        changes=list(outcome.changes),
-        refresh_mode=outcome.refresh_mode,
-        warnings=list(outcome.warnings),
-    )
-
-
-def _message(outcome: results.StatementOutcome) -> str:
-    refresh, action = outcome.refresh, outcome.action
-    if outcome.status == RefreshStatus.SUSPENDED.value:
-        changed = f", {_altered(outcome)}" if action is results.Action.ALTERED else ""
-        return f"{results.Action.SUSPENDED.value}{changed}"
-    if refresh is None or action not in {None, results.Action.UNCHANGED, results.Action.ALTERED}:
-        done = _altered(outcome) if action is results.Action.ALTERED else action and action.value
-        return done or "OK"
-    refreshed = "UP TO DATE"
-    if refresh.status is not results.RefreshResult.UP_TO_DATE:
-        refreshed = "REFRESHED" if refresh.rows is None else f"REFRESHED {refresh.rows} rows"
-    return f"{_altered(outcome)}, {refreshed}" if action is results.Action.ALTERED else refreshed
-
-
-def _altered(outcome: results.StatementOutcome) -> str:
-    count = len(outcome.changes)
-    return f"ALTERED {count} change{'' if count == 1 else 's'}"

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.spark_mt.adapter.config import settings_of
-from dbt.adapters.spark_mt.adapter.materialization import decide, plan_decision, response_of
+from dbt.adapters.spark_mt.adapter.materialization import decide, plan_decision
 from dbt.adapters.spark_mt.adapter.python_models import require_sql
+from dbt.adapters.spark_mt.adapter.responses import response_of
 from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.errors import (

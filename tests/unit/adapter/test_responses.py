@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.spark_mt.adapter.materialization import response_of, validated
+from dbt.adapters.spark_mt.adapter.responses import response_of, validated
 from dbt.adapters.spark_mt.execution.results import (
     Action,
     RefreshOutcome,

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dbt.adapters.spark_mt.adapter.materialization import contract_items, documented_items
+from dbt.adapters.spark_mt.adapter.column_list import contract_items, documented_items
 
 
 def test_documented_columns_are_typed_by_the_query():
