@@ -9,8 +9,9 @@ from uuid import uuid4
 
 from dbt.adapters.spark_mt.definition.columns import QueryContext
 from dbt.adapters.spark_mt.execution.context import DeferredRows, ExecutionContext, run_sequential
-from dbt.adapters.spark_mt.execution.environment import Environment, QuietTables
+from dbt.adapters.spark_mt.execution.environment import Environment
 from dbt.adapters.spark_mt.execution.leases import Managers
+from dbt.adapters.spark_mt.execution.up_to_date import UpToDateTables
 from dbt.adapters.spark_mt.resolution.settings import Settings
 from dbt.adapters.spark_mt.resolution.time_zones import SESSION_TIME_ZONE
 from tests.support.heartbeat import ManualHeartbeat
@@ -114,7 +115,7 @@ class MemoryEnvironment:
             observer=MemoryTableObserver(self.catalog, self._content),
             managers=Managers(self.leases, self.processes, now_ms),
             handlers=self.log.handler,
-            quiet=QuietTables(store, sources, now_ms),
+            up_to_date=UpToDateTables(store, sources, now_ms),
             storage=self.storage,
             streams=self.streams,
         )

@@ -43,8 +43,8 @@ CALLS = {
     "reads": lambda o: o.reads(SUMS, TableName("orders")),
 }
 PORTS = (
-    *("analyzer", "clock", "confs", "managers", "new_id", "observer", "owner", "quiet", "registry"),
-    *("runner", "settings", "sources", "store", "stored_analyzer", "upstream"),
+    *("analyzer", "clock", "confs", "managers", "new_id", "observer", "owner", "registry"),
+    *("runner", "settings", "sources", "store", "stored_analyzer", "up_to_date", "upstream"),
 )
 NOT_IN_STATEMENTS = {"described", "execution_context", "format", "handlers", "states", "storage"}
 NOT_IN_STATEMENTS |= {"streams"}

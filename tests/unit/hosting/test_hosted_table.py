@@ -8,8 +8,8 @@ import pytest
 from dbt.adapters.spark_mt.definition.errors import CommitConflictError
 from dbt.adapters.spark_mt.definition.modes import RefreshStatus
 from dbt.adapters.spark_mt.execution.context import DeferredRows
-from dbt.adapters.spark_mt.execution.environment import FULL_CHECK_MS
 from dbt.adapters.spark_mt.execution.refresh import Refreshes, RequestedRefresh
+from dbt.adapters.spark_mt.execution.up_to_date import FULL_CHECK_MS
 from dbt.adapters.spark_mt.hosting.hosted_table import HostedTable
 from dbt.adapters.spark_mt.hosting.policy import HostPhase, HostPolicy, TurnGivenUpError
 from dbt.adapters.spark_mt.resolution.settings import Settings

@@ -13,10 +13,10 @@ import time_machine
 from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.errors import NotHostedError
 from dbt.adapters.spark_mt.definition.job import Owner
-from dbt.adapters.spark_mt.execution.environment import QuietTables
 from dbt.adapters.spark_mt.execution.leases import Claim, Leadership
 from dbt.adapters.spark_mt.execution.operations import TableOperations, executed
 from dbt.adapters.spark_mt.execution.refresh import Refreshes
+from dbt.adapters.spark_mt.execution.up_to_date import UpToDateTables
 from dbt.adapters.spark_mt.execution.workflows import SchedulerContext
 from dbt.adapters.spark_mt.hosting.hosted_table import HostedTable
 from dbt.adapters.spark_mt.manager.background import TableLags, TableMaintenance
@@ -212,7 +212,7 @@ class Process:
 
     def _build(self, now_ms, scheduler, scheduler_name) -> None:
         policy = self.policy
-        self.quiet = QuietTables(
+        self.up_to_date = UpToDateTables(
             self.world.tables.memory.value.store, self.world.tables.environment.sources, now_ms
         )
         self.view = CatalogView(CATALOG, self.ports(), self.registry, self.log, self.statistics)
@@ -296,7 +296,7 @@ class Process:
             store=self.store,
             runner=runner,
             execution_context=execution_context,
-            quiet=self.quiet,
+            up_to_date=self.up_to_date,
         )
 
     def tick(self) -> None:

@@ -1,19 +1,14 @@
-"""Environment of an operation: ports, settings and clock in one value.
-
-A full check of a table takes half a second of a core. A result without work to do is valid as long
-as the table and its sources have the same versions. Views and functions must have the same texts.
-"""
+"""Environment of an operation: the ports, settings and clock of one connection."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.changes.compatibility import check
 from dbt.adapters.spark_mt.changes.differ import diff
 from dbt.adapters.spark_mt.definition.errors import InvalidDefinitionError
-from dbt.adapters.spark_mt.definition.positions import UnknownPosition
 from dbt.adapters.spark_mt.execution.errors import problem_of
 from dbt.adapters.spark_mt.planning.steps import RefreshRun
 from dbt.adapters.spark_mt.resolution.resolver import Resolver, StatementContext
@@ -30,7 +25,6 @@ if TYPE_CHECKING:
         DeclaredDefinition,
         ResolvedDefinition,
         StoredDefinition,
-        StoredTable,
     )
     from dbt.adapters.spark_mt.definition.errors import InvalidDefinitionError
     from dbt.adapters.spark_mt.definition.positions import Baseline
@@ -41,115 +35,20 @@ if TYPE_CHECKING:
         ManagedRegistry,
         SourceReader,
         StepRunner,
+        Storage,
+        StoredQueryAnalyzer,
         StreamRunner,
         TableObserver,
         TableStore,
     )
     from dbt.adapters.spark_mt.execution.table_history import SourceStates
+    from dbt.adapters.spark_mt.execution.up_to_date import UpToDateTables
     from dbt.adapters.spark_mt.query.analyzer import (
         AnalyzedQuery,
         QueryAnalyzer,
         UpstreamDefinitions,
     )
     from dbt.adapters.spark_mt.resolution.resolver import Resolution
-
-
-FULL_CHECK_MS = 600_000
-"""How long the result of a full check is used. Only a full check reads the paths of tables. So the
-next one detects a table that was dropped and created again at another path."""
-
-
-@dataclass(frozen=True, slots=True)
-class Quiet:
-    """A table that was up to date.
-
-    Args:
-        run: The refresh that had nothing to do.
-        at_ms: When it checked, milliseconds since the epoch, UTC.
-    """
-
-    table: StoredTable
-    run: RefreshRun
-    at_ms: int
-
-
-class QuietTables:
-    """Cache of tables that are up to date; safe for several threads.
-
-    It compares the versions of tables and the positions of sources. The cache of the store is
-    cleared after `FULL_CHECK_MS`. Instants are milliseconds since the epoch, UTC.
-    """
-
-    def __init__(self, store: TableStore, sources: SourceReader, now_ms: Callable[[], int]) -> None:
-        self._store = store
-        self._sources = sources
-        self._now_ms = now_ms
-        self._found: dict[TableName, Quiet] = {}
-        self._forgot_ms = 0
-
-    def remember(self, table: StoredTable, analyzed: AnalyzedQuery, run: RefreshRun) -> None:
-        """Store that a refresh had nothing to do, unless its result depends on the time."""
-        unknown = any(isinstance(position, UnknownPosition) for position in run.positions.values())
-        if analyzed.time_dependent or unknown:
-            self.forget(table.name)
-        else:
-            self._found[table.name] = Quiet(table, run, run.started_at_ms)
-
-    def forget(self, name: TableName) -> None:
-        """Remove a table, so that its next check is a full one."""
-        self._found.pop(name, None)
-
-    def still(self, name: TableName) -> Quiet | None:
-        """Return the result of the newest full check, if nothing can have changed since.
-
-        Raises:
-            Exception: The engine could not be queried.
-        """
-        quiet, now = self._found.get(name), self._now_ms()
-        if quiet is None:
-            return None
-        if now - self._forgot_ms >= FULL_CHECK_MS:
-            self._forgot_ms = now
-            self._store.forget()
-        table, run = quiet.table, quiet.run
-        if (
-            now - quiet.at_ms < FULL_CHECK_MS
-            and self._store.is_newest(table.name, table.version)
-            and all(self._sources.is_current(s, run.positions[str(s.name)]) for s in run.sources)
-        ):
-            return quiet
-        self.forget(name)
-        return None
-
-
-class StoredQueryAnalyzer(Protocol):
-    """Analyses a stored query in the context of its definition."""
-
-    def analyze_stored(self, definition: ResolvedDefinition) -> AnalyzedQuery:
-        """Analyse the expanded query under its own catalog, schema and SQL confs.
-
-        Raises:
-            QueryError: The engine refuses it now.
-        """
-
-
-class Storage(Protocol):
-    """Maintenance of tables and of their partial sums; rows stay as they are."""
-
-    def compact(self, name: TableName, table_id: str) -> None:
-        """Merge the small files that many commits left.
-
-        Nothing else may write to the table at the same time: one of both would have a conflict.
-        """
-
-    def vacuum(self, name: TableName, table_id: str, kept_ms: int) -> None:
-        """Remove files that were replaced longer ago than that; milliseconds, at least a week."""
-
-    def remove_dead_checkpoints(self, table_ids: frozenset[str]) -> None:
-        """Remove the checkpoints in which no stream of these tables ran for a week.
-
-        Never those of other tables: several catalogs may keep theirs in the same place.
-        """
 
 
 def _described(error: Exception) -> str:
@@ -170,7 +69,7 @@ class Environment:
         owner: Returns the declaring node of the table of the running statement.
         execution_context: Execution and records of statements.
         observer: Compares tables with their queries.
-        quiet: Tables that were up to date at the last check of a host or schedule.
+        up_to_date: Tables that were up to date at the last check of a host or schedule.
         managers: Returns the manager that keeps a catalog fresh.
         handlers: Returns the serialized refresh handler that was recorded for a table.
         storage: Maintains tables.
@@ -196,7 +95,7 @@ class Environment:
     observer: TableObserver
     managers: Managers
     handlers: Callable[[TableName], bytes]
-    quiet: QuietTables
+    up_to_date: UpToDateTables
     storage: Storage
     owner: Callable[[], Pairs] = tuple
     streams: StreamRunner | None = None

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         CatalogEntry,
         FoundTable,
         PlainTable,
+        ResolvedDefinition,
         StoredTable,
         StreamMetadata,
     )
@@ -483,6 +484,36 @@ class StreamRunner(Protocol):
 
         Raises:
             MaterializedTableError: The query cannot be run as a stream.
+        """
+
+
+class StoredQueryAnalyzer(Protocol):
+    """Analyses a stored query in the context of its definition."""
+
+    def analyze_stored(self, definition: ResolvedDefinition) -> AnalyzedQuery:
+        """Analyse the expanded query under its own catalog, schema and SQL confs.
+
+        Raises:
+            QueryError: The engine refuses it now.
+        """
+
+
+class Storage(Protocol):
+    """Maintenance of tables and of their partial sums; rows stay as they are."""
+
+    def compact(self, name: TableName, table_id: str) -> None:
+        """Merge the small files that many commits left.
+
+        Nothing else may write to the table at the same time: one of both would have a conflict.
+        """
+
+    def vacuum(self, name: TableName, table_id: str, kept_ms: int) -> None:
+        """Remove files that were replaced longer ago than that; milliseconds, at least a week."""
+
+    def remove_dead_checkpoints(self, table_ids: frozenset[str]) -> None:
+        """Remove the checkpoints in which no stream of these tables ran for a week.
+
+        Never those of other tables: several catalogs may keep theirs in the same place.
         """
 
 

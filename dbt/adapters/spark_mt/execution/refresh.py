@@ -166,7 +166,7 @@ class Refreshes:
         """
         full = self._env.store.full_name(name)
         if requested.scheduled_at is not None:
-            return self._quiet(full, requested) or executor.retrying(
+            return self._unchanged(full, requested) or executor.retrying(
                 lambda: self._scheduled(full, requested)
             )
         # Another writer may have changed the table before the second attempt.
@@ -175,14 +175,14 @@ class Refreshes:
             lambda: self._refresh(full, requested, first.pop() if first else None)
         )
 
-    def _quiet(self, name: TableName, requested: RequestedRefresh) -> RefreshOutcome | None:
+    def _unchanged(self, name: TableName, requested: RequestedRefresh) -> RefreshOutcome | None:
         """Skip a scheduled refresh of a table that was up to date, if nothing changed since."""
-        quiet = self._env.quiet.still(name)
-        if quiet is None or requested.run_options is not None:
+        found = self._env.up_to_date.find(name)
+        if found is None or requested.run_options is not None:
             return None
         run_id, now = self._env.new_id(), self._env.now_ms()
-        run = replace(quiet.run, refresh_id=run_id, trigger=requested.trigger, started_at_ms=now)
-        return self._up_to_date(quiet.table, requested.scheduled_for(quiet.table).named(run))
+        run = replace(found.run, refresh_id=run_id, trigger=requested.trigger, started_at_ms=now)
+        return self._up_to_date(found.table, requested.scheduled_for(found.table).named(run))
 
     def _refresh(
         self, name: TableName, requested: RequestedRefresh, analyzed_table: AnalyzedTable | None
@@ -207,7 +207,7 @@ class Refreshes:
             self._env.run(requested.trigger, analyzed, resolved, table.definition.baseline)
         )
         if not (requested.force or self._must_run(table, analyzed, run)):
-            self._env.quiet.remember(table, analyzed, run)
+            self._env.up_to_date.remember(table, analyzed, run)
             return self._up_to_date(table, run)
         raise_if_unfit(table, analyzed)
         kept, request = (

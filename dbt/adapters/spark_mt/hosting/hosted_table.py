@@ -91,7 +91,7 @@ class HostedTable:
     def notice(self) -> None:
         """Check the table's log in the next tick."""
         self._looked_at_log_ms = 0
-        self._env.quiet.forget(self._name)
+        self._env.up_to_date.forget(self._name)
 
     def tick(self) -> int:
         """Do what is due now.
@@ -128,7 +128,7 @@ class HostedTable:
     def _tick(self) -> int:
         if self._stream is not None:
             return self._watched(self._stream)
-        return self._every_ms if self._is_quiet() else self._look()
+        return self._every_ms if self._is_up_to_date() else self._look()
 
     def _look(self) -> int:
         """Look at the table itself, and do what follows."""
@@ -147,7 +147,7 @@ class HostedTable:
         self._had_conflict = False
         return self._follow(table)
 
-    def _is_quiet(self) -> bool:
+    def _is_up_to_date(self) -> bool:
         """Look whether anything can have changed since the table was up to date."""
         if (
             self.progress.phase is not host_policy.HostPhase.FOLLOWING
@@ -156,7 +156,7 @@ class HostedTable:
         ):
             return False
         checked_at_ms = self._env.now_ms()
-        if self._env.quiet.still(self._name) is None:
+        if self._env.up_to_date.find(self._name) is None:
             return False
         self._note(checked_at_ms=checked_at_ms)
         return True

@@ -135,7 +135,7 @@ class _Assembly:
         self._now_ms = self._own.value.now_ms
         self._turns = Turns(spark.sparkContext.defaultParallelism, self._now_ms)
         self._statistics = RefreshStatistics(self._now_ms())
-        self._quiet = SparkEnvironment(spark, clock=clock).value.quiet
+        self._up_to_date = SparkEnvironment(spark, clock=clock).value.up_to_date
         self._catalog = identity.catalog or spark.catalog.currentCatalog()
         self._known = KnownQueries()
         self._handler_of: Callable[[TableName], bytes] = self._own.log.handler
@@ -293,7 +293,9 @@ class _Assembly:
         execution_context = replace(
             environment.execution_context, log=self._log, deferred=self._log.deferred
         )
-        return replace(environment, execution_context=execution_context, quiet=self._quiet)
+        return replace(
+            environment, execution_context=execution_context, up_to_date=self._up_to_date
+        )
 
     def _hosted(self, name: TableName) -> HostedTable:
         environment = self._environment()

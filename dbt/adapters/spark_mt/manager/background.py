@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.execution.checks import Lag
-    from dbt.adapters.spark_mt.execution.environment import Storage
-    from dbt.adapters.spark_mt.execution.ports import KnownTable
+    from dbt.adapters.spark_mt.execution.ports import KnownTable, Storage
     from dbt.adapters.spark_mt.execution.table_history import SourceStates
 
     InBackground = Callable[[Callable[[], None]], object]

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from dbt.adapters.spark_mt.execution import context
-from dbt.adapters.spark_mt.execution.environment import Environment, QuietTables
+from dbt.adapters.spark_mt.execution.environment import Environment
 from dbt.adapters.spark_mt.execution.errors import problem_of
 from dbt.adapters.spark_mt.execution.leases import Managers
 from dbt.adapters.spark_mt.execution.table_format import InstalledTables
+from dbt.adapters.spark_mt.execution.up_to_date import UpToDateTables
 from dbt.adapters.spark_mt.resolution.settings import PREFIX, Settings
 from dbt.adapters.spark_mt.spark.catalog.commit import WriteErrors
 from dbt.adapters.spark_mt.spark.catalog.table_details import NewestVersions, TableDetails
@@ -146,7 +147,7 @@ class SparkEnvironment:
             owner=owner,
             managers=Managers(self.leases, context.LocalProcesses(), now_ms, lease_cache),
             handlers=log.handler,
-            quiet=QuietTables(store, sources, now_ms),
+            up_to_date=UpToDateTables(store, sources, now_ms),
             storage=SparkStorage(tables, self.sessions, self.details, parts, now_ms),
             streams=SparkStreamRunner(self.sessions, parts, now_ms) if parts else None,
             described=described,
