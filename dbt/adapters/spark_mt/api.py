@@ -41,8 +41,8 @@ from dbt.adapters.spark_mt.definition.watermark import Watermark
 from dbt.adapters.spark_mt.execution import checks
 from dbt.adapters.spark_mt.execution.alter import Adoptions, Alterations, Derivation
 from dbt.adapters.spark_mt.execution.checks import Difference, Lag
-from dbt.adapters.spark_mt.execution.executor import existing_table
 from dbt.adapters.spark_mt.execution.leases import LeaseCache
+from dbt.adapters.spark_mt.execution.lookup import existing_table
 from dbt.adapters.spark_mt.execution.operations import TableOperations, netted
 from dbt.adapters.spark_mt.execution.ports import RowDifference, Side
 from dbt.adapters.spark_mt.execution.refresh import Refreshes

@@ -18,7 +18,7 @@ from dbt.adapters.spark_mt.definition.job import (
     StoredHandler,
 )
 from dbt.adapters.spark_mt.definition.modes import Wait
-from dbt.adapters.spark_mt.execution.executor import existing_table
+from dbt.adapters.spark_mt.execution.lookup import existing_table
 from dbt.adapters.spark_mt.manager.background import LEAST_KEPT_MS
 from dbt.adapters.spark_mt.manager.http.metrics import exposition, registry
 from dbt.adapters.spark_mt.manager.views import RefreshRequest

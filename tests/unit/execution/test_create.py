@@ -11,7 +11,6 @@ from dbt.adapters.spark_mt.definition.errors import (
 from dbt.adapters.spark_mt.definition.positions import UnknownPosition
 from dbt.adapters.spark_mt.execution.commit_metadata import metadata_of
 from dbt.adapters.spark_mt.execution.create import Definitions
-from dbt.adapters.spark_mt.execution.executor import retrying
 from dbt.adapters.spark_mt.execution.results import Action
 from dbt.adapters.spark_mt.planning.properties import properties_of
 from dbt.adapters.spark_mt.planning.steps import Fill, Publish
@@ -110,31 +109,6 @@ def test_delta_cannot_partition_what_was_clustered(tables):
     with raises(conditions.CANNOT_PARTITION_CLUSTERED):
         create(tables, DAILY, "PARTITIONED BY (day)", "CREATE OR REPLACE")
     assert tables.stored("t") == before
-
-
-@pytest.mark.parametrize("transient", [conditions.CONCURRENT_CHANGE, conditions.EXECUTOR_LOST])
-def test_attempts_are_counted(transient):
-    seen = []
-
-    def lose():
-        seen.append(1)
-        raise transient(table="t")
-
-    with raises(transient):
-        retrying(lose)
-    assert len(seen) == 5
-
-
-def test_other_errors_are_not_tried_again():
-    seen = []
-
-    def fail():
-        seen.append(1)
-        raise conditions.ALREADY_EXISTS(table="t")
-
-    with raises(conditions.ALREADY_EXISTS):
-        retrying(fail)
-    assert len(seen) == 1
 
 
 def test_owners_are_stored(tables):

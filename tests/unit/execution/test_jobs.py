@@ -1,123 +1,57 @@
-"""What the log of refreshes costs, and what happens when it cannot be written."""
+from __future__ import annotations
 
-from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
-from dbt.adapters.spark_mt.definition.errors import ConstraintViolatedError
-from dbt.adapters.spark_mt.definition.job import JobStatus
-from dbt.adapters.spark_mt.execution.executor import LONGEST_ERROR, perform
-from dbt.adapters.spark_mt.execution.operations import TableOperations
-from dbt.adapters.spark_mt.planning.steps import Fill, Plan, RecordJob, Register
-from tests.behaviour.harness import ConflictingRunner
-from tests.behaviour.memory import MemoryTables
-from tests.behaviour.suite import DAY_1, KEYS, SUMS, create, or_alter, prepare, refresh
+from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus, Owner
+from dbt.adapters.spark_mt.execution import jobs
 
-CREATE = f"CREATE MATERIALIZED TABLE t AS {SUMS}"
+OWNER = Owner("here", 7)
+OTHER = Owner("here", 8)
 
 
-class BrokenLog:
-    """A log that takes nothing."""
-
-    def append(self, job):
-        raise OSError(job.job_id)
+def job(kind=JobKind.MANUAL, status=JobStatus.RUNNING, request=""):
+    name = TableName("t", "s", "c")
+    return Job("1", name, kind, status, 0, 0, OWNER, "REFRESH", request=request)
 
 
-@pytest.fixture
-def tables():
-    made = MemoryTables()
-    prepare(made)
-    return made
-
-
-def rows(tables):
-    """The statuses of every row that was written."""
-    return [job.status for job in tables.memory.log.appended]
-
-
-def manager(tables, **execution_context):
-    environment = tables.environment
-    return TableOperations(
-        replace(
-            environment,
-            execution_context=replace(environment.execution_context, **execution_context),
-        )
+def environment(now_ms, lease=None, gone=()):
+    return SimpleNamespace(
+        now_ms=lambda: now_ms,
+        managers=SimpleNamespace(live=lambda _: lease),
+        execution_context=SimpleNamespace(
+            processes=SimpleNamespace(is_gone=lambda owner: owner in gone)
+        ),
     )
 
 
-def test_a_fast_refresh_writes_one_row_and_an_unchanged_table_none(tables):
-    create(tables)
-    assert rows(tables) == [JobStatus.FINISHED]
-    or_alter(tables)
-    refresh(tables)
-    or_alter(tables, clauses="COMMENT 'metadata only'")
-    assert rows(tables) == [JobStatus.FINISHED]
+LEASE, FOREIGN = SimpleNamespace(owner=OWNER), SimpleNamespace(owner=OTHER)
+REQUESTED = job(request="{}")
 
 
-def test_the_row_of_a_refresh_needs_no_step_of_its_own(tables):
-    steps = []
-
-    class Seen:
-        def run(self, step):
-            steps.append(step)
-            return tables.environment.runner.run(step)
-
-    tables.execute(CREATE, Seen())
-    assert not any(isinstance(step, RecordJob) for step in steps)
-    assert [step.job.rows for step in steps if isinstance(step, Register)] == [2]
-
-
-def test_a_long_one_renews_its_row_until_it_ends(tables):
-    tick = tables.memory.heartbeat.tick
-    tables.execute(
-        CREATE, ConflictingRunner(tables.environment.runner, Fill, lambda: (tick(), tick()))
-    )
-    tick()
-    assert rows(tables) == [JobStatus.RUNNING, JobStatus.RUNNING, JobStatus.FINISHED]
-    assert len({job.job_id for job in tables.memory.log.appended}) == 1
-
-
-def test_a_log_that_cannot_be_written_is_a_warning_of_a_refresh(tables):
-    heartbeat = tables.memory.heartbeat
-    environment = replace(
-        tables.environment,
-        runner=ConflictingRunner(tables.environment.runner, Fill, heartbeat.tick),
-        execution_context=replace(tables.environment.execution_context, log=BrokenLog()),
-    )
-    result = TableOperations(environment).execute(CREATE)
-    assert tables.rows("t") == [(1, 15), (2, 7)]
-    assert len(result.outcome.warnings) == 1
-
-
-def test_a_log_that_takes_nothing_never_masks_an_error(tables):
-    statement = f"CREATE MATERIALIZED TABLE t (PRIMARY KEY (k) NOT ENFORCED) AS {KEYS}"
-    with pytest.raises(ConstraintViolatedError):
-        manager(tables, log=BrokenLog()).execute(statement)
-
-
-def test_long_errors_are_cut(tables):
-    def fail():
-        raise RuntimeError("x" * 3 * LONGEST_ERROR)
-
-    with pytest.raises(RuntimeError):
-        tables.execute(CREATE, ConflictingRunner(tables.environment.runner, Fill, fail))
-    (job,) = tables.memory.log.appended
-    assert (job.status, len(job.error)) == (JobStatus.FAILED, LONGEST_ERROR)
-
-
-def test_a_failure_stops_the_heartbeat(tables):
-    def fail():
-        raise RuntimeError
-
-    with pytest.raises(RuntimeError):
-        tables.execute(CREATE, ConflictingRunner(tables.environment.runner, Fill, fail))
-    tables.memory.heartbeat.tick()
-    assert rows(tables) == [JobStatus.FAILED]
-    assert tables.memory.log.appended[0].error == "RuntimeError"
-
-
-def test_a_plan_without_rows_is_no_job(tables):
-    create(tables)
-    perform(Plan(tables.name("t"), ()), tables.environment)
-    tables.append("orders", [(1, DAY_1, 1)])
-    assert rows(tables) == [JobStatus.FINISHED]
+@pytest.mark.parametrize(
+    ("recorded", "now_ms", "lease", "gone", "status"),
+    [
+        (job(), jobs.SILENCE_MS, None, (), JobStatus.RUNNING),
+        (job(), jobs.SILENCE_MS + 1, None, (), JobStatus.FAILED),
+        (job(), jobs.SILENCE_MS + 1, LEASE, (), JobStatus.RUNNING),
+        (job(), jobs.SILENCE_MS + 1, FOREIGN, (), JobStatus.FAILED),
+        (job(), 0, LEASE, (OWNER,), JobStatus.FAILED),
+        (job(JobKind.CONTINUOUS), jobs.HOST_SILENCE_MS, None, (), JobStatus.RUNNING),
+        (job(JobKind.CONTINUOUS), jobs.HOST_SILENCE_MS + 1, None, (), JobStatus.FAILED),
+        (REQUESTED, jobs.WAITING_MS, None, (OWNER,), JobStatus.RUNNING),
+        (REQUESTED, jobs.WAITING_MS + 1, None, (), JobStatus.CANCELED),
+        (REQUESTED, jobs.WAITING_MS + 1, FOREIGN, (), JobStatus.RUNNING),
+        (job(status=JobStatus.SKIPPED), jobs.KEPT_MS, None, (OWNER,), JobStatus.SKIPPED),
+    ],
+)
+def test_a_running_row_counts_only_with_a_heartbeat_or_a_lease(
+    recorded, now_ms, lease, gone, status
+):
+    now = jobs.with_effective_status(recorded, environment(now_ms, lease, gone))
+    assert now.status is status
+    if status is not JobStatus.RUNNING and recorded.status is JobStatus.RUNNING:
+        assert now.error
+        assert now.ended_at_ms == recorded.last_heartbeat_ms

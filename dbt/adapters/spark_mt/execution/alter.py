@@ -21,7 +21,7 @@ from dbt.adapters.spark_mt.definition.errors import (
     TableNotFoundError,
 )
 from dbt.adapters.spark_mt.definition.positions import VersionedPosition, most_commits
-from dbt.adapters.spark_mt.execution import create, executor
+from dbt.adapters.spark_mt.execution import create, executor, lookup, retries
 from dbt.adapters.spark_mt.execution.refresh import Refreshes, RequestedRefresh
 from dbt.adapters.spark_mt.execution.results import Action, StatementOutcome
 from dbt.adapters.spark_mt.planning import planner, steps
@@ -88,10 +88,10 @@ class Alterations:
         name = self._env.store.full_name(statement.name)
 
         def alter() -> StatementOutcome:
-            table = executor.stored_table(self._env, name)
+            table = lookup.stored_table(self._env, name)
             return create.carry_out(self._env, self._planned(table, statement), table)
 
-        return executor.retrying(alter, lambda: executor.writer_priority(self._env, name))
+        return retries.retrying(alter, lambda: retries.writer_priority(self._env, name))
 
     def plan(self, statement: Alteration) -> tuple[steps.Plan, Action]:
         """Plan an ALTER without carrying it out.
@@ -100,7 +100,7 @@ class Alterations:
             MaterializedTableError: The statement is not valid here; every violation is named.
         """
         name = self._env.store.full_name(statement.name)
-        planned = self._planned(executor.stored_table(self._env, name), statement)
+        planned = self._planned(lookup.stored_table(self._env, name), statement)
         return planned.plan, planned.action
 
     def derive_again(
@@ -152,7 +152,7 @@ class Alterations:
 
     def _derived(self, name: TableName) -> Derivation | None:
         try:
-            outcome = executor.retrying(lambda: self._derive(name))
+            outcome = retries.retrying(lambda: self._derive(name))
         except (TableNotFoundError, NotMaterializedError):
             return None
         except MaterializedTableError as error:
@@ -160,7 +160,7 @@ class Alterations:
         return None if outcome is None else Derivation(str(name), outcome)
 
     def _derive(self, name: TableName) -> StatementOutcome | None:
-        table = executor.stored_table(self._env, name)
+        table = lookup.stored_table(self._env, name)
         declared = table.definition.declared
         if declared.logical_refresh_mode is not modes.LogicalRefreshMode.AUTOMATIC:
             return None
@@ -214,7 +214,7 @@ class Lifecycle:
             MaterializedTableError: There is no such table, or its definition cannot be read.
         """
         full = self._env.store.full_name(name)
-        return executor.retrying(lambda: self._suspend(full))
+        return retries.retrying(lambda: self._suspend(full))
 
     def resume(self, name: TableName, run_options: Pairs = ()) -> StatementOutcome:
         """Resume a suspended table: catch up with its sources once, then activate it.
@@ -231,10 +231,10 @@ class Lifecycle:
         check_run_options(str(full), run_options)
         requested = RequestedRefresh(trigger="RESUME", run_options=run_options)
         refresh = Refreshes(self._env).carry_out(full, requested)
-        return executor.retrying(lambda: self._resume(full, run_options, refresh))
+        return retries.retrying(lambda: self._resume(full, run_options, refresh))
 
     def _suspend(self, name: TableName) -> StatementOutcome:
-        table = executor.stored_table(self._env, name)
+        table = lookup.stored_table(self._env, name)
         definition = table.definition
         if definition.status is modes.RefreshStatus.SUSPENDED:
             reason = f" ({definition.status_reason})" if definition.status_reason else ""
@@ -274,7 +274,7 @@ class Lifecycle:
         )
 
     def _suspended(self, name: TableName) -> StoredTable:
-        table = executor.stored_table(self._env, name)
+        table = lookup.stored_table(self._env, name)
         if table.definition.status is not modes.RefreshStatus.SUSPENDED:
             raise conditions.ALREADY_RESUMED(table=name)
         return table
@@ -304,7 +304,7 @@ class Adoptions:
             MaterializedTableError: As CREATE OR ALTER; nothing has changed then.
         """
         name = self._env.store.full_name(statement.name)
-        return executor.retrying(lambda: self._adopt(name, statement, terms))
+        return retries.retrying(lambda: self._adopt(name, statement, terms))
 
     def plan(self, statement: nodes.CreateTable, terms: AdoptionTerms) -> tuple[steps.Plan, Action]:
         """Plan what `adopt` would do, and change nothing; no rows are compared.
@@ -331,7 +331,7 @@ class Adoptions:
             NotMaterializedError: It is a view, or another kind of table.
         """
         full = self._env.store.full_name(name)
-        return executor.retrying(lambda: self._release(full))
+        return retries.retrying(lambda: self._release(full))
 
     def _adopt(
         self, name: TableName, statement: nodes.CreateTable, terms: AdoptionTerms

@@ -31,8 +31,8 @@ from dbt.adapters.spark_mt.definition.positions import (
     VersionedPosition,
 )
 from dbt.adapters.spark_mt.execution import errors
-from dbt.adapters.spark_mt.execution.executor import existing_table
 from dbt.adapters.spark_mt.execution.jobs import KEPT_MS, instant, with_effective_status
+from dbt.adapters.spark_mt.execution.lookup import existing_table
 from dbt.adapters.spark_mt.execution.table_history import TableState
 from dbt.adapters.spark_mt.planning.properties import properties_of
 from dbt.adapters.spark_mt.query.analyzer import FORMATS_WITH_OFFSETS

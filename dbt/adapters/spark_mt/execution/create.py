@@ -23,7 +23,7 @@ from dbt.adapters.spark_mt.definition.definition import (
 )
 from dbt.adapters.spark_mt.definition.modes import RefreshMode
 from dbt.adapters.spark_mt.definition.positions import Baseline, positions_of
-from dbt.adapters.spark_mt.execution import executor
+from dbt.adapters.spark_mt.execution import executor, lookup, retries
 from dbt.adapters.spark_mt.execution.baseline import loss_of, refresh_outcome, with_origin
 from dbt.adapters.spark_mt.execution.jobs import raise_if_initializing
 from dbt.adapters.spark_mt.execution.ports import AnalyzedTable
@@ -303,9 +303,9 @@ class Definitions:
         """
         name = self._env.store.full_name(statement.name)
         attempt, first = _Attempt(self._env.now_ms()), [found]
-        return executor.retrying(
+        return retries.retrying(
             lambda: self._create(name, statement, attempt, first.pop() if first else None),
-            lambda: executor.writer_priority(self._env, name),
+            lambda: retries.writer_priority(self._env, name),
         )
 
     def drop(self, statement: DropTable) -> StatementOutcome:
@@ -359,7 +359,7 @@ class Definitions:
         if isinstance(found, UnmanagedTable):
             self._forget_if_gone(name, found)
         if isinstance(found, StoredTable) and found.never_published:
-            found = executor.stored_table(self._env, name)
+            found = lookup.stored_table(self._env, name)
         orphan = attempt.is_orphan(found)
         if orphan:
             statement = replace(statement, form=CreateForm.CREATE_OR_REPLACE)

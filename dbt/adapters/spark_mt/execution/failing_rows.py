@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.execution import checks, results
-from dbt.adapters.spark_mt.execution.executor import existing_table
+from dbt.adapters.spark_mt.execution.lookup import existing_table
 from dbt.adapters.spark_mt.execution.show import path_text
 from dbt.adapters.spark_mt.statements.nodes import CheckKind
 from dbt.adapters.spark_mt.statements.parser import parse_name

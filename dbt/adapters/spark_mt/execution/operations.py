@@ -21,8 +21,8 @@ from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus, W
 from dbt.adapters.spark_mt.definition.positions import FollowedPosition
 from dbt.adapters.spark_mt.execution import alter, failing_rows, results
 from dbt.adapters.spark_mt.execution.create import Definitions
-from dbt.adapters.spark_mt.execution.executor import stored_table
 from dbt.adapters.spark_mt.execution.jobs import keeper_of
+from dbt.adapters.spark_mt.execution.lookup import stored_table
 from dbt.adapters.spark_mt.execution.ports import reaches
 from dbt.adapters.spark_mt.execution.refresh import Refreshes, RequestedRefresh
 from dbt.adapters.spark_mt.execution.show import Inspection, JobInspection

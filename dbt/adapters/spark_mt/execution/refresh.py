@@ -25,7 +25,7 @@ from dbt.adapters.spark_mt.definition.positions import (
     same_positions,
 )
 from dbt.adapters.spark_mt.execution import baseline as baselines
-from dbt.adapters.spark_mt.execution import executor
+from dbt.adapters.spark_mt.execution import executor, job_recorder, lookup, retries
 from dbt.adapters.spark_mt.execution.errors import cause_of_suspension
 from dbt.adapters.spark_mt.execution.ports import StepResult, StreamTask
 from dbt.adapters.spark_mt.execution.results import RefreshOutcome, RefreshResult
@@ -166,12 +166,12 @@ class Refreshes:
         """
         full = self._env.store.full_name(name)
         if requested.scheduled_at is not None:
-            return self._unchanged(full, requested) or executor.retrying(
+            return self._unchanged(full, requested) or retries.retrying(
                 lambda: self._scheduled(full, requested)
             )
         # Another writer may have changed the table before the second attempt.
         first = [analyzed_table]
-        return executor.retrying(
+        return retries.retrying(
             lambda: self._refresh(full, requested, first.pop() if first else None)
         )
 
@@ -190,7 +190,7 @@ class Refreshes:
         if analyzed_table is not None and not requested.partition:
             table = requested.run_by(analyzed_table.table)
             return self._whole(table, analyzed_table.analyzed, requested)
-        table = requested.run_by(executor.stored_table(self._env, name))
+        table = requested.run_by(lookup.stored_table(self._env, name))
         if requested.partition:
             wanted = self._checked(table, requested.partition)
             return self._partitions(table, (wanted,), requested)
@@ -265,8 +265,8 @@ class Refreshes:
         if environment.streams is None:
             raise conditions.STREAMS_OVER_CONNECT(table=table.name, reason=run.choice.reason)
         stream = environment.streams.start(stream_task(table, run))
-        recorder = executor.JobRecorder(
-            environment, executor.job_of(environment, table.definition, run)
+        recorder = job_recorder.JobRecorder(
+            environment, job_recorder.job_of(environment, table.definition, run)
         )
         heartbeat = environment.execution_context.heartbeat(recorder.beat)
         try:
@@ -296,7 +296,7 @@ class Refreshes:
         return self._outcome(table, run, result)
 
     def _scheduled(self, name: TableName, requested: RequestedRefresh) -> RefreshOutcome:
-        table = requested.run_by(executor.stored_table(self._env, name))
+        table = requested.run_by(lookup.stored_table(self._env, name))
         if table.definition.status is RefreshStatus.SUSPENDED:
             reason = table.definition.status_reason
             raise conditions.SUSPENDED(table=name, reason=f" ({reason})" if reason else "")
@@ -362,7 +362,7 @@ class Refreshes:
         return tuple((available[item.column.lower()], item.literal) for item in partition)
 
     def _up_to_date(self, table: StoredTable, run: RefreshRun) -> RefreshOutcome:
-        executor.record_skipped(self._env, table.definition, run)
+        job_recorder.record_skipped(self._env, table.definition, run)
         positions = baselines.shown(table.positions)
         return RefreshOutcome(
             refresh_id=run.refresh_id,

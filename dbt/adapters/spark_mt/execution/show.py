@@ -16,7 +16,7 @@ from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus
 from dbt.adapters.spark_mt.execution import checks, jobs
 from dbt.adapters.spark_mt.execution.baseline import kept_by_table
 from dbt.adapters.spark_mt.execution.errors import problem_of
-from dbt.adapters.spark_mt.execution.executor import stored_table
+from dbt.adapters.spark_mt.execution.lookup import stored_table
 from dbt.adapters.spark_mt.execution.ports import RegistryEntry
 from dbt.adapters.spark_mt.execution.results import StatementResult, columns
 from dbt.adapters.spark_mt.execution.source_columns import new_source_columns

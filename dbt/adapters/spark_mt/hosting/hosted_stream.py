@@ -13,7 +13,7 @@ from dbt.adapters.spark_mt.definition.job import JobStatus
 from dbt.adapters.spark_mt.definition.positions import VersionedPosition
 from dbt.adapters.spark_mt.execution.context import FIGURES_MS, FIRST_HEARTBEAT_S
 from dbt.adapters.spark_mt.execution.errors import problem_of
-from dbt.adapters.spark_mt.execution.executor import JobRecorder, job_of
+from dbt.adapters.spark_mt.execution.job_recorder import JobRecorder, job_of
 from dbt.adapters.spark_mt.planning.steps import plan_registration
 
 if TYPE_CHECKING:

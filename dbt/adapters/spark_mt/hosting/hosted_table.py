@@ -24,8 +24,8 @@ from dbt.adapters.spark_mt.definition.freshness import LONGEST_SECONDS
 from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus
 from dbt.adapters.spark_mt.execution import errors
 from dbt.adapters.spark_mt.execution.baseline import chosen
-from dbt.adapters.spark_mt.execution.executor import stored_table
 from dbt.adapters.spark_mt.execution.jobs import others_running
+from dbt.adapters.spark_mt.execution.lookup import stored_table
 from dbt.adapters.spark_mt.execution.ports import AnalyzedTable
 from dbt.adapters.spark_mt.execution.refresh import RequestedRefresh, stream_task
 from dbt.adapters.spark_mt.execution.results import RefreshResult

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.execution.errors import problem_of
-from dbt.adapters.spark_mt.execution.executor import retrying, stored_table, suspend
+from dbt.adapters.spark_mt.execution.executor import suspend
+from dbt.adapters.spark_mt.execution.lookup import stored_table
+from dbt.adapters.spark_mt.execution.retries import retrying
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

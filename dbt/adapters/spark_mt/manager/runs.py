@@ -31,8 +31,9 @@ from dbt.adapters.spark_mt.definition.errors import (
 from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus
 from dbt.adapters.spark_mt.definition.modes import RefreshStatus
 from dbt.adapters.spark_mt.execution import errors
-from dbt.adapters.spark_mt.execution.executor import LONGEST_ERROR, JobRecorder, existing_table
+from dbt.adapters.spark_mt.execution.job_recorder import LONGEST_ERROR, JobRecorder
 from dbt.adapters.spark_mt.execution.jobs import KEPT_MS, TOO_OLD, WAITING_MS
+from dbt.adapters.spark_mt.execution.lookup import existing_table
 from dbt.adapters.spark_mt.execution.refresh import Refreshes, RequestedRefresh
 from dbt.adapters.spark_mt.execution.results import RefreshResult
 from dbt.adapters.spark_mt.hosting.policy import Failures, suspend_failing

@@ -15,8 +15,8 @@ from dbt.adapters.spark_mt.execution import show
 from dbt.adapters.spark_mt.execution.baseline import kept_by_table
 from dbt.adapters.spark_mt.execution.checks import lag_if_known
 from dbt.adapters.spark_mt.execution.errors import problem_of
-from dbt.adapters.spark_mt.execution.executor import existing_table
 from dbt.adapters.spark_mt.execution.jobs import with_effective_status
+from dbt.adapters.spark_mt.execution.lookup import existing_table
 from dbt.adapters.spark_mt.execution.repair import known_table
 from dbt.adapters.spark_mt.execution.results import RelayedStatement
 from dbt.adapters.spark_mt.hosting.policy import HostPhase

@@ -12,8 +12,8 @@ from dbt.adapters.spark_mt.definition.columns import quote, quote_text
 from dbt.adapters.spark_mt.definition.commit_metadata import encode_commit
 from dbt.adapters.spark_mt.definition.errors import CommitConflictError, MaterializedTableError
 from dbt.adapters.spark_mt.execution.commit_metadata import metadata_of
-from dbt.adapters.spark_mt.execution.executor import retrying
 from dbt.adapters.spark_mt.execution.ports import StepResult
+from dbt.adapters.spark_mt.execution.retries import retrying
 from dbt.adapters.spark_mt.execution.table_loader import readable_definition
 from dbt.adapters.spark_mt.planning import properties as table_properties
 from dbt.adapters.spark_mt.planning import steps
