@@ -28,8 +28,8 @@ def test_each_constraint_has_its_own_violation():
     found = definition(
         PrimaryKey(("user_id",)), Check("price > 0"), Check("price < 9"), columns=strict
     )
-    query = violations_query(CONTENT, found, limit=3)
-    assert query.count("LIMIT 3") == 5
+    query = violations_query(CONTENT, found)
+    assert query.count("LIMIT ") == 5
     assert query.count(CONTENT) == 1
     tree = sqlglot.parse_one(query, read="spark")
     assert len(list(tree.find_all(sqlglot.exp.Union))) == 4

@@ -66,8 +66,8 @@ def test_an_invalid_type_is_refused(text):
 
 
 def test_a_bare_timestamp_means_what_the_session_says():
-    assert canonical_type("array<timestamp>", timestamp="TIMESTAMP_NTZ") == "ARRAY<TIMESTAMP_NTZ>"
-    assert canonical_type("timestamp_ltz", timestamp="TIMESTAMP_NTZ") == "TIMESTAMP"
+    assert parse_type("array<timestamp>", timestamp="TIMESTAMP_NTZ").ddl == "ARRAY<TIMESTAMP_NTZ>"
+    assert parse_type("timestamp_ltz", timestamp="TIMESTAMP_NTZ").ddl == "TIMESTAMP"
 
 
 def test_a_cast_does_not_depend_on_the_session():

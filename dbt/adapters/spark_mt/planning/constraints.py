@@ -37,9 +37,7 @@ def guarded(content: str, definition: ResolvedDefinition) -> str:
     )
 
 
-def violations_query(
-    content: str, definition: ResolvedDefinition, limit: int = _LIMIT
-) -> str | None:
+def violations_query(content: str, definition: ResolvedDefinition) -> str | None:
     """Return a query for the first rows that break a constraint: `violation`, `row_values`."""
     conditions = _conditions(definition)
     if not conditions:
@@ -47,7 +45,7 @@ def violations_query(
     counted = _counted(content, definition)
     parts = [
         f"(SELECT DISTINCT {quote_text(text)} AS violation, {_values(columns)} AS row_values "
-        f"FROM counted WHERE {condition} LIMIT {limit})"
+        f"FROM counted WHERE {condition} LIMIT {_LIMIT})"
         for (text, columns), condition in conditions
     ]
     return f"WITH counted AS (\n{counted}\n)\n" + "\nUNION ALL\n".join(parts)

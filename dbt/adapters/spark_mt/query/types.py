@@ -108,13 +108,13 @@ def parse_type(text: str, *, timestamp: str = "TIMESTAMP") -> DataType:
     return parsed
 
 
-def canonical_type(text: str, *, timestamp: str = "TIMESTAMP") -> str:
+def canonical_type(text: str) -> str:
     """Return the one spelling of a data type, as in `Column.type`.
 
     Raises:
         InvalidTypeError: The text is no data type.
     """
-    return parse_type(text, timestamp=timestamp).ddl
+    return parse_type(text).ddl
 
 
 def castable_ddl(data_type: DataType) -> str:

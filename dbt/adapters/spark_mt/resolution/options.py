@@ -84,15 +84,10 @@ def formatter_column(key: str) -> str | None:
     return None
 
 
-def read_options(options: Pairs, names: Callable[[str], str] = str.lower) -> TableOptions:
-    """Return the values of options that `check_options` found nothing wrong with.
-
-    Args:
-        options: WITH (…).
-        names: Returns one spelling for all column names that are the same.
-    """
+def read_options(options: Pairs) -> TableOptions:
+    """Return the values of WITH (…), in which `check_options` found nothing wrong."""
     by_key = dict(options)
-    formatters = {names(c): v for k, v in by_key.items() if (c := formatter_column(k))}
+    formatters = {c.lower(): v for k, v in by_key.items() if (c := formatter_column(k))}
     trigger, word = by_key.get(TRIGGER_INTERVAL), by_key.get(INCREMENTAL, "").lower()
     return TableOptions(
         date_formatters=tuple(sorted(formatters.items())),
