@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
+from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.columns import Column, QueryContext, TableName
 from dbt.adapters.spark_mt.definition.definition import (
@@ -18,6 +19,9 @@ from dbt.adapters.spark_mt.resolution.resolver import Resolution, Resolver
 from dbt.adapters.spark_mt.resolution.settings import Settings
 from dbt.adapters.spark_mt.spark.formats.delta import FORMAT
 from dbt.adapters.spark_mt.strategies.checks import StrategyChecks
+
+if TYPE_CHECKING:
+    from dbt.adapters.spark_mt.definition.table_format import TableFormat
 
 NOW = datetime(2025, 11, 4, 10, 0, tzinfo=timezone.utc)
 CATALOG, SCHEMA = "spark_catalog", "sales"
@@ -106,11 +110,13 @@ class Engine:
         name: TableName = TABLE,
         settings: Settings | None = None,
         now: datetime = NOW,
+        table_format: TableFormat = FORMAT,
     ) -> Resolution:
         """Resolve a definition at a fixed time."""
-        return Resolver(self, self, settings or Settings(), lambda: now, StrategyChecks()).resolve(
-            name, declared, before
+        resolver = Resolver(
+            self, self, settings or Settings(), lambda: now, StrategyChecks(), table_format
         )
+        return resolver.resolve(name, declared, before)
 
 
 QUERY = "SELECT user_id, product_id, price FROM orders WHERE price > 1000"

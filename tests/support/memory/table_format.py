@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from dbt.adapters.spark_mt.definition.table_format import CommitEffect, Conditions, TableFormat
+from dbt.adapters.spark_mt.definition.table_format import (
+    Capability,
+    CommitEffect,
+    Conditions,
+    TableFormat,
+)
 
 _EFFECTS = {
     "CLONE": CommitEffect.CLONE,
@@ -32,6 +37,7 @@ FORMAT = TableFormat(
     log_retention="memory.history",
     file_retention="memory.files",
     effects=_EFFECTS,
+    capabilities=frozenset(Capability),
     conditions=Conditions(
         conflict=frozenset({"MEMORY_CONFLICT"}),
         constraint=frozenset({"MEMORY_NULL"}),

@@ -21,6 +21,7 @@ from dbt.adapters.spark_mt.definition.modes import (
 from dbt.adapters.spark_mt.query.analyzer import Source, SourceKind
 from dbt.adapters.spark_mt.resolution.resolver import Resolver
 from dbt.adapters.spark_mt.resolution.settings import Settings
+from dbt.adapters.spark_mt.spark.formats.delta import FORMAT
 from dbt.adapters.spark_mt.strategies.checks import StrategyChecks
 from dbt.adapters.spark_mt.strategies.choice import choose
 from tests.support.errors import raises
@@ -327,7 +328,7 @@ def test_a_query_may_not_read_its_own_table():
 
 def test_a_short_name_is_a_table_of_the_session_s_schema():
     analyzer = engine(table_source("t"))
-    resolver = Resolver(analyzer, analyzer, Settings(), lambda: NOW, StrategyChecks())
+    resolver = Resolver(analyzer, analyzer, Settings(), lambda: NOW, StrategyChecks(), FORMAT)
     with pytest.raises(MaterializedTableError) as caught:
         resolver.resolve(TableName("T"), declared(), None)
     assert caught.value.condition == "MATERIALIZED_TABLE_READS_ITSELF"

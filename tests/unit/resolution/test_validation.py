@@ -1,8 +1,12 @@
+from dataclasses import replace
+
 import pytest
 
 from dbt.adapters.spark_mt.definition.columns import ColumnSpec
 from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
-from dbt.adapters.spark_mt.resolution.validation import result_problems
+from dbt.adapters.spark_mt.definition.table_format import Capability
+from dbt.adapters.spark_mt.resolution.validation import check_capabilities, result_problems
+from dbt.adapters.spark_mt.spark.formats.delta import FORMAT
 from tests.unit.builders import columns, resolve
 
 
@@ -54,3 +58,32 @@ def test_a_query_that_gives_one_name_twice_goes_by_the_order_of_its_names():
     assert problems("a INT; a INT", *specs, ddl="a INT; a INT") == ()
     (problem,) = problems("a INT; b INT", *specs, ddl="a INT; a INT")
     assert "`b`" in problem
+
+
+PLAIN = replace(FORMAT, title="Plain", capabilities=frozenset())
+
+
+def lacks(definition, there=(), table_format=PLAIN):
+    found = check_capabilities("t", definition, there, table_format)
+    return [error.parameters["feature"] for error in found]
+
+
+def test_a_format_refuses_the_features_that_it_lacks():
+    specs = (ColumnSpec("a", "INT", not_null=True), ColumnSpec("b", "DECIMAL(10,2)"))
+    declared = DeclaredDefinition("SELECT 1", columns=specs, clustered_by=("a", "b"))
+    definition = resolve(declared, "a INT; b DECIMAL(10,2)")
+    assert lacks(definition) == ["CLUSTER BY"]
+    later = "NOT NULL on a column that allows NULL so far (`a`)"
+    assert lacks(definition, columns("a INT; b STRING")) == ["CLUSTER BY", later]
+    assert lacks(definition, definition.columns) == ["CLUSTER BY"]
+    assert lacks(definition, columns("a INT; b STRING"), FORMAT) == []
+
+
+def test_each_capability_is_refused_where_it_lacks():
+    specs = (ColumnSpec("a", "INT", not_null=True), ColumnSpec("b", "DECIMAL(10,2)"))
+    declared = DeclaredDefinition("SELECT 1", columns=specs, clustered_by=("b",))
+    definition = resolve(declared, "a INT; b DECIMAL(10,2)")
+    for capability in Capability:
+        lacking = replace(PLAIN, capabilities=frozenset(Capability) - {capability})
+        (feature,) = lacks(definition, columns("a INT; b STRING"), lacking)
+        assert feature.startswith(capability.value)

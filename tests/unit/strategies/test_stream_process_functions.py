@@ -14,6 +14,7 @@ from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
 from dbt.adapters.spark_mt.resolution.resolver import Resolver
 from dbt.adapters.spark_mt.resolution.row_lineage import row_shape
 from dbt.adapters.spark_mt.resolution.settings import Settings
+from dbt.adapters.spark_mt.spark.formats.delta import FORMAT
 from dbt.adapters.spark_mt.statements.clauses import Effect
 from dbt.adapters.spark_mt.strategies.checks import StrategyChecks
 from dbt.adapters.spark_mt.strategies.choice import choose
@@ -112,7 +113,7 @@ def test_a_clause_alone_changes_no_function(options):
 
 
 def _resolver():
-    return Resolver(Engine(), Engine(), SETTINGS, lambda: NOW, StrategyChecks())
+    return Resolver(Engine(), Engine(), SETTINGS, lambda: NOW, StrategyChecks(), FORMAT)
 
 
 @pytest.mark.parametrize("text", ["counts", "counts=module", "=m:f", "a=m:f,,", "a=:f"])

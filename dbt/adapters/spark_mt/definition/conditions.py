@@ -243,6 +243,12 @@ CLUSTER_COLUMN = _invalid(
     ),
     remedy="Name columns that the query produces, each once.{hint}",
 )
+FORMAT_FEATURE = _invalid(
+    "MATERIALIZED_TABLE_FORMAT_FEATURE",
+    "A definition has a feature that the format of the table lacks.",
+    text="Materialized table {table}: a {format} table cannot have {feature}.",
+    remedy="Leave it out, and run the statement again.{alternative} Nothing was changed.",
+)
 REPEATED_COLUMN = _invalid(
     "MATERIALIZED_TABLE_REPEATED_COLUMN",
     "A key, partitioning or clustering names a column twice.",

@@ -32,6 +32,13 @@ class CommitEffect(Enum):
     REPLACE = "replaces the table"
 
 
+class Capability(Enum):
+    """A feature of definitions that not every format has."""
+
+    CLUSTERING = "CLUSTER BY"
+    LATER_NOT_NULL = "NOT NULL on a column that allows NULL so far"
+
+
 @dataclass(frozen=True, slots=True)
 class TableRef:
     """A table of a format that keeps versions.
@@ -113,6 +120,8 @@ class TableFormat:
         compaction: The statement that merges the small files of a `{table}`.
         catalog_class: The class of `spark_catalog` that reads the format's tables, and adds nothing
             to what Spark's own catalog says of them.
+        capabilities: Which features of definitions its tables can have. A definition with another
+            one is refused by `resolution.validation.check_capabilities`.
         properties_doc: What the documentation says of the format's own properties: key, values
             and meaning.
     """
@@ -129,6 +138,7 @@ class TableFormat:
     effects: Mapping[str, CommitEffect] = field(default_factory=dict)
     compaction: str = ""
     catalog_class: str = ""
+    capabilities: frozenset[Capability] = frozenset()
     properties_doc: tuple[str, str, str] = ("", "", "")
     conditions: Conditions = field(default_factory=Conditions)
     confs: EngineConfs = field(default_factory=EngineConfs)

@@ -363,7 +363,9 @@ class Adoptions:
         return table
 
     def _resolution(self, table: PlainTable, statement: nodes.CreateTable) -> Resolution:
-        statement_context = StatementContext(compare=lambda wanted: _refusals(table, wanted))
+        statement_context = StatementContext(
+            compare=lambda wanted: _refusals(table, wanted), columns=table.columns
+        )
         resolution = self._env.resolve(table.name, statement.declared, None, statement_context)
         for refusal in _refusals(table, resolution.definition):
             raise refusal

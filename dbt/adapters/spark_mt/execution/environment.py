@@ -158,7 +158,9 @@ class Environment:
         settings = self.settings()
         if lease is not None:
             settings = settings.derived_as(Settings.from_confs(dict(lease.settings)))
-        return Resolver(self.analyzer, self.upstream, settings, self.clock, StrategyChecks())
+        return Resolver(
+            self.analyzer, self.upstream, settings, self.clock, StrategyChecks(), self.format
+        )
 
 
 def _incompatibilities(

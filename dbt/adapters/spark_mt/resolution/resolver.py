@@ -32,8 +32,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from datetime import datetime
 
-    from dbt.adapters.spark_mt.definition.columns import QueryContext, SourceColumns, TableName
+    from dbt.adapters.spark_mt.definition.columns import (
+        Column,
+        QueryContext,
+        SourceColumns,
+        TableName,
+    )
     from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition, StoredDefinition
+    from dbt.adapters.spark_mt.definition.table_format import TableFormat
     from dbt.adapters.spark_mt.query.analyzer import (
         AnalyzedQuery,
         QueryAnalyzer,
@@ -53,12 +59,14 @@ class StatementContext:
         compare: Returns what else is wrong with a definition; called if something is.
         recorded: The columns of sources by which parts of the query were defined. By default those
             of the stored definition if its query is the same.
+        columns: The columns of a plain table that the statement adopts.
     """
 
     extends_list: bool = False
     errors: tuple[MaterializedTableError, ...] = ()
     compare: Callable[[ResolvedDefinition], Iterable[MaterializedTableError]] | None = None
     recorded: tuple[SourceColumns, ...] = ()
+    columns: tuple[Column, ...] = ()
 
 
 def comparable_part(
@@ -118,6 +126,7 @@ class Resolver:
         settings: The settings in force.
         clock: Returns the current instant, aware.
         checks: Checks a definition whose clauses all have values.
+        format: The format of the tables.
     """
 
     analyzer: QueryAnalyzer
@@ -125,6 +134,7 @@ class Resolver:
     settings: Settings
     clock: Callable[[], datetime]
     checks: DefinitionChecks
+    format: TableFormat
 
     def resolve(
         self,
@@ -162,6 +172,8 @@ class Resolver:
             )
         definition, definition_errors = self._define(str(table), declared, analyzed, stored)
         errors += definition_errors
+        there = stored.resolved.columns if stored else statement_context.columns
+        errors += validation.check_capabilities(str(table), definition, there, self.format)
         comparable = comparable_part(definition, stored, definition_errors)
         if errors and statement_context.compare is not None and comparable is not None:
             errors += statement_context.compare(comparable)

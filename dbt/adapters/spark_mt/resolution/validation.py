@@ -11,6 +11,7 @@ from dbt.adapters.spark_mt.definition.errors import InvalidDefinitionError, Mate
 from dbt.adapters.spark_mt.definition.modes import (
     RefreshMode,
 )
+from dbt.adapters.spark_mt.definition.table_format import Capability
 from dbt.adapters.spark_mt.query.analyzer import SourceKind
 from dbt.adapters.spark_mt.query.syntax import missing_comma
 from dbt.adapters.spark_mt.resolution import columns as table_columns
@@ -21,12 +22,20 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.definition.columns import Column, TableName
     from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition
+    from dbt.adapters.spark_mt.definition.table_format import TableFormat
     from dbt.adapters.spark_mt.query.analyzer import (
         AnalyzedQuery,
         QueryAnalyzer,
         Source,
         UpstreamDefinitions,
     )
+
+_ALTERNATIVES = {
+    Capability.LATER_NOT_NULL: (
+        " CREATE OR REPLACE makes a table whose column is NOT NULL from its first row on. It"
+        " computes all rows again."
+    )
+}
 
 
 def check_keys(
@@ -55,6 +64,36 @@ def check_keys(
         yield conditions.ONLY_PARTITION_COLUMNS(
             table=table, columns=table_columns.listed(definition.columns)
         )
+
+
+def check_capabilities(
+    table: str,
+    definition: ResolvedDefinition,
+    there: Iterable[Column],
+    table_format: TableFormat,
+) -> Iterator[MaterializedTableError]:
+    """Yield what a definition asks for that the table's format cannot do.
+
+    Args:
+        table: The full name.
+        definition: The definition.
+        there: The columns that the table has; none where it is created or replaced.
+        table_format: The format of the table.
+    """
+    wanted: dict[Capability, str] = {}
+    if definition.declared.clustered_by:
+        wanted[Capability.CLUSTERING] = ""
+    nullable = {c.name for c in there if c.nullable}
+    if later := [c.name for c in definition.columns if not c.nullable and c.name in nullable]:
+        wanted[Capability.LATER_NOT_NULL] = f" ({', '.join(map(quote, later))})"
+    for capability, subject in wanted.items():
+        if capability not in table_format.capabilities:
+            yield conditions.FORMAT_FEATURE(
+                table=table,
+                format=table_format.title,
+                feature=f"{capability.value}{subject}",
+                alternative=_ALTERNATIVES.get(capability, ""),
+            )
 
 
 def warnings(definition: ResolvedDefinition, query: AnalyzedQuery, *, new: bool) -> Iterator[str]:

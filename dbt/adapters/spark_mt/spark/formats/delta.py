@@ -220,6 +220,7 @@ FORMAT = table_format.TableFormat(
         "delta.deletedFileRetentionDuration": "interval 1 hour",
     },
     effects=_EFFECTS,
+    capabilities=frozenset(table_format.Capability),
     compaction="OPTIMIZE {table}",
     catalog_class=CATALOG,
     log_retention="delta.logRetentionDuration",

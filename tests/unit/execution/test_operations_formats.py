@@ -1,0 +1,71 @@
+"""Statements on tables of a format that lacks features of definitions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from dbt.adapters.spark_mt.definition import conditions
+from dbt.adapters.spark_mt.definition.errors import InvalidDefinitionError
+from tests.behaviour.adoption import adopt
+from tests.behaviour.memory import MemoryTables
+from tests.behaviour.suite import SUMS, create, or_alter, prepare
+from tests.support.errors import raises
+
+STRICT, LOOSE = "(k INT NOT NULL, total BIGINT)", "(k INT, total BIGINT)"
+
+
+@pytest.fixture
+def tables():
+    made = MemoryTables()
+    prepare(made)
+    format_ = replace(made.environment.format, capabilities=frozenset())
+    made.environment = replace(made.environment, format=format_)
+    return made
+
+
+@pytest.mark.parametrize("form", ["CREATE", "CREATE OR ALTER", "CREATE OR REPLACE"])
+def test_a_table_without_clustering_is_not_created(tables, form):
+    with raises(conditions.FORMAT_FEATURE):
+        create(tables, SUMS, "CLUSTER BY (k)", form)
+    assert tables.find("t").name == tables.name("t")
+    create(tables, SUMS, form=form)
+
+
+def test_nothing_of_a_statement_happens_that_needs_what_the_format_lacks(tables):
+    create(tables, SUMS, LOOSE)
+    before = tables.stored("t")
+    for statement in (
+        f"CREATE OR ALTER MATERIALIZED TABLE t {STRICT} COMMENT 'new' AS {SUMS}",
+        f"CREATE OR ALTER MATERIALIZED TABLE t {LOOSE} CLUSTER BY (k) AS {SUMS}",
+    ):
+        with raises(conditions.FORMAT_FEATURE):
+            tables.execute(statement)
+        assert tables.stored("t") == before
+
+
+def test_every_lack_is_named_at_once(tables):
+    create(tables, SUMS, LOOSE)
+    with pytest.raises(InvalidDefinitionError) as caught:
+        or_alter(tables, SUMS, f"{STRICT} CLUSTER BY (k, nothing)")
+    found = [error.condition for error in caught.value.errors]
+    name = conditions.FORMAT_FEATURE.name
+    assert found.count(name) == 2
+    assert len(found) == 3
+
+
+def test_not_null_is_there_from_the_first_row_or_after_a_replacement(tables):
+    create(tables, SUMS, STRICT)
+    or_alter(tables, SUMS, LOOSE)
+    with raises(conditions.FORMAT_FEATURE):
+        or_alter(tables, SUMS, STRICT)
+    create(tables, SUMS, STRICT, "CREATE OR REPLACE")
+    or_alter(tables, SUMS, STRICT)
+
+
+def test_a_plain_table_is_adopted_with_the_features_of_its_format(tables):
+    tables.source("t", "k INT; total BIGINT", [(1, 15), (2, 7)])
+    with raises(conditions.FORMAT_FEATURE):
+        adopt(tables, SUMS, STRICT)
+    adopt(tables, SUMS, LOOSE)
