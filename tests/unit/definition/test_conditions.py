@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,7 @@ def entry_of(node: ast.AST) -> str | None:
     return name if name in ENTRIES and is_read else None
 
 
+@cache
 def caught() -> set[str]:
     """Names of classes that an `except`, `isinstance` or a tuple for one of them names."""
     found = set()
