@@ -138,13 +138,15 @@ COVERS = (
     ),
     Cover(
         "results by the names of the sources' columns",
-        ("engine/test_source_columns.py",),
+        (
+            "engine/test_source_columns.py",
+            "processes/test_sessions.py::test_columns_that_move_stay_in_their_columns",
+        ),
         (
             f"{_BEHAVIOUR}TestSourceColumns",
             "tests/unit/resolution/test_source_columns.py",
             "engine/test_source_columns.py::TestSourceColumns",
             "engine/test_source_columns.py::test_nested_fields_are_found_by_name",
-            "processes/test_sessions.py::test_columns_that_move_stay_in_their_columns",
         ),
     ),
     Cover(
@@ -288,7 +290,10 @@ COVERS = (
             f"{_HISTORY}test_after_a_restore_to_a_timestamp_only_the_fence_is_known",
             f"{_CONTRACT}::test_a_restore_names_the_version_that_it_brought_back",
             f"{_CONTRACT}::test_a_restore_does_not_lower_the_fence",
-            "engine/test_rollback.py::test_a_log_without_old_commits_changes_nothing",
+            f"{_LOADER}test_a_cleaned_log_leaves_the_definition_and_no_positions",
+            f"{_REFRESH}test_a_log_that_was_cleaned_up_costs_one_refresh",
+            f"{_HISTORY}test_a_log_that_was_cleaned_up_below_our_last_commits",
+            f"{_CONTRACT}::test_commits_that_were_removed_are_gone_and_the_rest_is_there",
         ),
     ),
     Cover(
@@ -363,7 +368,7 @@ COVERS = (
             "engine/test_incremental.py::test_partial_sums_follow_the_sources",
             "engine/test_incremental.py::test_zeros_keep_their_sign",
             "engine/test_operator_trees.py::test_queries_of_tpch",
-            "engine/test_operator_trees.py::test_a_sample_of_subqueries",
+            "tests/unit/query/test_subqueries.py::test_forms_of_subqueries",
             "corpus/test_corpora.py::test_each_table_equals_its_query",
         ),
     ),
@@ -387,6 +392,19 @@ COVERS = (
             "engine/test_table_format.py::test_rows_of_keys_that_stay_the_same_are_not_written",
             "engine/test_incremental.py::test_only_changed_rows_are_written",
             "engine/test_kept_rows.py::test_rows_of_every_aggregate_can_be_read_again",
+        ),
+    ),
+    Cover(
+        "rows that are lost with their executor",
+        (
+            (
+                "engine/test_incremental.py::"
+                "test_rows_that_were_lost_with_their_executor_are_computed_again"
+            ),
+        ),
+        (
+            "tests/unit/execution/test_retries.py::test_attempts_are_counted",
+            "tests/unit/spark/session/test_errors.py::test_predicates_go_by_condition",
         ),
     ),
     Cover(
@@ -438,8 +456,8 @@ COVERS = (
         (
             f"{_CONTRACT}::test_of_equal_rows_as_many_are_removed_as_are_to_be",
             (
-                "engine/test_incremental_races.py::"
-                "test_rows_that_others_write_right_before_the_commit_do_not_stay"
+                "tests/unit/execution/test_table_history.py::"
+                "test_changes_of_other_writers_during_a_computation_are_listed"
             ),
             f"{_CONTRACT}::test_another_table_of_the_name_has_another_identity_and_another_stamp",
             f"{_CONTRACT}::test_a_version_is_read_as_it_was",
@@ -542,7 +560,7 @@ COVERS = (
             "tests/unit/strategies/test_stream_state.py",
             "streams/test_stateful.py::test_groups_are_kept_by_state",
             "streams/test_stateful.py::test_files_are_read_once",
-            "streams/test_only_streams.py::test_generated_rows",
+            "streams/test_sources.py::test_generated_rows_are_streams_only",
             "streams/test_kafka_hosting.py::test_every_record_arrives_once",
             "engine/test_engines.py::test_the_engine_follows_from_sparks_plan",
         ),
@@ -554,7 +572,7 @@ COVERS = (
         (
             "processes/test_statements.py::test_two_writers_with_the_same_fence",
             "processes/test_statements.py::test_two_changes_of_the_definition",
-            "processes/test_dbt.py::test_two_runs_of_one_project_at_once",
+            "processes/test_statements.py::test_two_creators",
         ),
     ),
     Cover(
@@ -577,16 +595,10 @@ COVERS = (
         (
             "tests/unit/client/test_liveness.py",
             "processes/test_serving.py::test_a_manager_that_stops_during_a_statement_is_named",
-            (
-                "processes/test_serving.py::"
-                "test_a_manager_whose_spark_hangs_is_named_and_not_waited_for_without_end"
-            ),
+            "tests/unit/client/test_target.py::test_a_manager_that_does_not_answer_is_named",
             "processes/test_serving.py::test_ctrl_c_ends_all_threads_and_what_they_run",
             "processes/test_serving.py::test_dbt_works_in_the_spark_of_the_manager",
-            (
-                "processes/test_serving.py::"
-                "test_the_manager_carries_a_statement_out_in_the_session_of_the_client"
-            ),
+            "processes/test_plain_sql.py::test_two_clients_have_schemas_and_views_of_their_own",
         ),
     ),
     Cover(
@@ -594,7 +606,7 @@ COVERS = (
         ("processes/test_standard_error.py",),
         (
             "tests/unit/spark/session/test_errors_unlogged.py",
-            "processes/test_standard_error.py::test_over_connect",
+            "processes/test_plain_sql.py::test_an_error_over_connect",
             "processes/test_standard_error.py::test_in_a_session_of_the_process_in_a_new_catalog",
         ),
     ),
@@ -606,11 +618,18 @@ COVERS = (
             "tests/unit/manager/test_runs_scheduled.py",
             "tests/unit/manager/test_table_views.py",
             "tests/unit/execution/test_checks_lag.py",
+            "tests/unit/manager/test_background.py",
+            "streams/test_hosting.py::test_a_busy_table_has_few_files",
             (
                 "manager/test_manager.py::"
                 "test_a_refresh_answers_at_once_and_its_name_works_in_desc_job"
             ),
         ),
+    ),
+    Cover(
+        "a start from the archive of classes",
+        ("processes/test_class_archive.py",),
+        ("tests/unit/spark/launch/test_class_archive.py",),
     ),
     # dbt
     Cover(
@@ -647,7 +666,6 @@ COVERS = (
             "adapter/test_functions.py::TestFunctionsOfModels",
             "adapter/test_followed_relations.py::TestTables",
             "adapter/test_seeds.py::TestSeedUnderATable",
-            "adapter/test_followed_relations.py::TestSnapshot",
             "adapter/test_source_freshness.py::TestFreshnessByCommits",
         ),
     ),
@@ -661,6 +679,15 @@ COVERS = (
         ),
     ),
     Cover(
+        "operations on many models",
+        ("adapter/test_generic_tests.py",),
+        (
+            "tests/unit/adapter/test_run_operations.py",
+            "adapter/test_generic_tests.py::TestGenericTests",
+            "adapter/test_plan.py::TestPlan",
+        ),
+    ),
+    Cover(
         "configs of seeds: types, partitions, locations, formats",
         ("adapter/test_seeds.py",),
         (
@@ -670,10 +697,11 @@ COVERS = (
         ),
     ),
     Cover(
-        "configs of materialized tables, suspended tables, types of texts",
+        "configs of materialized tables, `--empty`, suspended tables, types of texts",
         ("adapter/test_materialized_table.py",),
         (
             "tests/unit/adapter/test_config_freshness.py",
+            "tests/unit/adapter/test_materialization.py::test_the_decision",
             (
                 "tests/unit/execution/test_operations.py::"
                 "test_a_suspended_table_is_altered_and_its_rows_stay"
@@ -781,7 +809,7 @@ def profile() -> list[str]:
         "## Where the time of CI goes",
         "",
         (
-            "`make ci` runs its jobs in two lanes. `make record` writes the figures of the last "
+            "`make ci` runs its jobs in lanes. `make record` writes the figures of the last "
             "run into this page, and into `tools/durations.json`, by which lanes order their "
             "jobs. *Before* is the run of 2026-11-27, before CI was reduced to cores. It took "
             "2,905 s in all, with set-up, lint, types, the package, the site and the newest dbt "

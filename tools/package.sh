@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the sdist, and the wheel from it; checks both; then does what a new user does: installs the
-# wheel in an empty environment, runs dbt init and dbt debug, and builds a small project twice.
+# wheel in an empty environment, runs dbt init and dbt debug, and builds a small project.
 # Run by `make package`. Everything is in .work/package; PYTHON is honoured.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -86,6 +86,8 @@ use() {
     mkdir "$work/project"
     cd "$work/project"
     export PATH=$work/user/bin:$PATH DBT_PROFILES_DIR=$work/project DBT_SEND_ANONYMOUS_USAGE_STATS=false
+    # Each command has a JVM of its own, which ends before the second compiler pays.
+    export SPARK_SUBMIT_OPTS='-XX:+UseSerialGC -XX:TieredStopAtLevel=1'
     unset VIRTUAL_ENV PYTHONPATH
     answers >answers
     expect 'Profile small written' dbt --no-use-colors init small <answers
@@ -93,7 +95,6 @@ use() {
     cd small
     expect 'All checks passed!' dbt --no-use-colors debug
     expect '[CREATED' dbt --no-use-colors build
-    expect '[UP TO DATE' dbt --no-use-colors run
     expect '| ann      |      2 |     15 |' dbt --no-use-colors show --quiet --select customers
     spark-mt --version
 }

@@ -114,6 +114,7 @@ class TestAProjectBefore01:
             expected = rows(spark, f"SELECT {query}")
             assert rows(spark, f"SELECT {columns} FROM {SCHEMA}.{name}") == expected, name
 
+    @pytest.mark.conformance
     def test_what_is_written_has_the_keys_of_0_1(self, spark):
         assert "asked" in definition(spark, "cascade")["resolved"]
         spark.sql("INSERT INTO shop.orders VALUES (8, 1, 'Ulm', '2026-11-27', 2, 'f')")

@@ -63,10 +63,12 @@ class TestTables(Base):
         assert build(_TABLE % 10) == [11, 21, 31]
         assert rows_by_version() == [3, 3]
 
+    @pytest.mark.conformance
     def test_so_is_one_of_python(self, build, rows_by_version):
         assert build(_PYTHON % ("table", 2), suffix="py") == [3, 5, 7]
         assert rows_by_version() == [3, 3, 3]
 
+    @pytest.mark.conformance
     def test_an_incremental_model_adds_a_commit(self, build, rows_by_version):
         assert build(_INCREMENTAL % ("incremental_strategy='merge', unique_key='id'", 3)) == [
             *(4, 7, 10)
@@ -74,6 +76,7 @@ class TestTables(Base):
         assert build(_INCREMENTAL % ("incremental_strategy='insert_overwrite'", 4)) == [5, 9, 13]
         assert rows_by_version() == [3] * 5
 
+    @pytest.mark.conformance
     def test_its_full_refresh_is_one_commit(self, build, rows_by_version):
         text = _INCREMENTAL % ("on_schema_change='append_new_columns'", 5)
         assert build(text, "--full-refresh") == [6, 11, 16]
@@ -164,6 +167,7 @@ snapshots:
 """
 
 
+@pytest.mark.conformance
 class TestSnapshot(Base):
     @pytest.fixture(scope="class")
     def models(self):

@@ -89,6 +89,7 @@ class TestGenericTests:
         assert (problem, failures) == ("unexpected row", 2)
         assert json.loads(details) == {"origin": "SFO", "flights": 9}
 
+    @pytest.mark.conformance
     def test_operations_on_many_models(self, project, operate, tested):
         ok, said = operate("refresh_materialized_tables", force=True)
         assert (ok, list(said)) == (True, ["by_origin", "small"])

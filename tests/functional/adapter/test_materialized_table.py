@@ -185,6 +185,7 @@ class TestRenderedStatement(Base):
         assert "1 model: 1 unchanged" in printed
 
 
+@pytest.mark.conformance
 class TestEmptyBeforeTheFirstRun(Base):
     def test_a_view_is_shown_until_the_table_is_built(self, project, ask):
         run_dbt(["seed"])
@@ -310,6 +311,7 @@ models:
         assert ask(f"describe {schema}.described")[2][2] == "a text"
 
 
+@pytest.mark.conformance
 class TestHiddenRelation(Base):
     @pytest.fixture(scope="class")
     def models(self):

@@ -135,6 +135,7 @@ class TestIncremental:
             f"select * from {project.test_schema}.{name} order by id", fetch="all"
         )
 
+    @pytest.mark.conformance
     def test_merge_takes_a_new_column(self, rows):
         assert rows("merged") == [
             (0, "0", None),

@@ -85,6 +85,7 @@ class TestSeedUnderATable(SeedUnderATable):
         assert said["over"].startswith("REFRESHED")
         assert [row[1] for row in rows()] == ["Ann", "None", "Zoë", "New"]
 
+    @pytest.mark.conformance
     def test_changed_columns_replace_the_table_in_one_commit(self, project, write, rows):
         write(_SEED.replace("note", "remark"))
         # a replaced source has no changes to compute from: `strict` refuses the refresh
@@ -95,12 +96,14 @@ class TestSeedUnderATable(SeedUnderATable):
         assert history(project, "people") == [(REPLACED, 3), ("WRITE", 4), (REPLACED, 3)]
         assert [row[1] for row in rows()] == ["O'Brien", "None", "Zoë"]
 
+    @pytest.mark.conformance
     def test_a_full_refresh_is_one_commit(self, project, rows):
         run_dbt(["seed", "--full-refresh"])
         assert history(project, "people")[3:] == [(REPLACED, 3)]
         run_dbt(["build"])
         assert len(rows()) == 3
 
+    @pytest.mark.conformance
     def test_a_cell_that_cannot_be_cast_changes_nothing(self, project, write):
         before = history(project, "people")
         write(_SEED.replace("id,name,price,born,note", "id,name,price,born,remark"))

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["schema", "session", "warehouse"]
 
-SHARE_OF_TPCDS = 0.02
-SHARE_OF_SQL_TESTS = 0.001
+SHARE_OF_TPCDS = 0.01
+SHARE_OF_SQL_TESTS = 0.0005
 """What CI runs, in two minutes on two cores; CORPUS_SHARE replaces both."""
 
 _RESULTS: list[Result] = []

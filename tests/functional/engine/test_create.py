@@ -275,6 +275,7 @@ def test_forms_of_queries(tables, query):
     assert again.action is Action.UNCHANGED
 
 
+@pytest.mark.conformance
 def test_views_and_nested_views(tables, schema):
     tables.sql("CREATE VIEW inner_view AS SELECT id, name FROM src WHERE id > 1")
     tables.sql(

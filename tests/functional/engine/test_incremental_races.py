@@ -54,13 +54,14 @@ def once(
     patch.setattr(cls, name, called)
 
 
+@pytest.mark.conformance
 @pytest.mark.parametrize(
     ("query", "row", "merges"),
     [
         (ROWS, "(5000, 1)", False),
-        pytest.param(ROWS, "(5000, 1)", True, marks=pytest.mark.conformance),
-        pytest.param(GROUPS, "(5000, 1, 1)", False, marks=pytest.mark.conformance),
-        pytest.param(GROUPS, "(5000, 1, 1)", True, marks=pytest.mark.conformance),
+        (ROWS, "(5000, 1)", True),
+        (GROUPS, "(5000, 1, 1)", False),
+        (GROUPS, "(5000, 1, 1)", True),
     ],
 )
 def test_rows_that_others_write_right_before_the_commit_do_not_stay(

@@ -144,6 +144,7 @@ def test_joins_by_name_and_sorts_by_all(spark, sources):
     assert compared(spark, sources, NATURAL).refused == {}
 
 
+@pytest.mark.conformance
 def test_a_sample_of_subqueries(spark, sources):
     sample = random.Random(5).sample(sorted(FORMS), 25)  # noqa: S311 - the same queries each time
     accepted = [FORMS[name] for name in sample if is_accepted(spark, FORMS[name])]

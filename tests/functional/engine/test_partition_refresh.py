@@ -146,6 +146,7 @@ PERIODS = (
 )
 
 
+@pytest.mark.conformance
 def test_a_scheduled_run_writes_the_periods_before_it(tables):
     daily(tables, "INTERVAL '1' DAY")
     for freshness, scheduled, days in PERIODS:

@@ -128,6 +128,7 @@ def test_a_source_recreated_with_the_same_version_has_changed(tables):
     assert_equals_query(tables, "t")
 
 
+@pytest.mark.conformance
 def test_cascading_tables(tables):
     create(tables, "SELECT id FROM src")
     outcome(tables, "CREATE MATERIALIZED TABLE u AS SELECT count(*) AS n FROM t")
@@ -239,6 +240,7 @@ def test_of_two_refreshes_planned_at_the_same_time_one_plans_again(tables, sessi
     assert_equals_query(tables, "t")
 
 
+@pytest.mark.conformance
 def test_a_stream_over_the_table_survives_refreshes_and_evolution(tables, session, tmp_path):
     create(tables, "SELECT id FROM src", "WITH ('delta.enableChangeDataFeed' = 'true')")
     found: list[tuple[int, str]] = []

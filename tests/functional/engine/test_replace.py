@@ -67,6 +67,7 @@ def test_everything_is_new_but_the_identity(tables):
     assert_equals_query(tables, "t")
 
 
+@pytest.mark.conformance
 def test_readers_see_the_old_table_until_the_commit_and_after_a_failure(tables, session):
     outcome(tables, OLD)
     before = rows(tables, "SELECT * FROM t"), properties(tables, "t"), history(tables, "t")

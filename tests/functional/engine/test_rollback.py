@@ -68,6 +68,7 @@ def assert_continues(tables: MaterializedTables) -> None:
         assert tables.refresh("t").status.value == "UP_TO_DATE"
 
 
+@pytest.mark.conformance
 def test_a_log_without_old_commits_changes_nothing(tables, clean_up):
     clean_up("t")
     assert tables.refresh("t").status.value == "UP_TO_DATE"

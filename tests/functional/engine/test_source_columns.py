@@ -179,6 +179,7 @@ def test_a_baseline_and_a_key_go_by_names(api):
     assert rows(api, "SELECT a, b FROM t") == [(1, 5), (3, 4)]
 
 
+@pytest.mark.conformance
 def test_a_stateful_stream_goes_by_names(api):
     api.sql("CREATE TABLE events (k INT, v INT) USING delta")
     api.sql("INSERT INTO events VALUES (1, 10)")

@@ -176,6 +176,7 @@ def test_fields_of_a_struct_that_move_or_come_again(tables, statements):
     assert check(tables, NESTED) == dict.fromkeys(NESTED, "recompute")
 
 
+@pytest.mark.conformance
 def test_strict_refuses_a_source_of_other_types_and_names_them(tables):
     tables.sql(f"CREATE TABLE w (id INT, qty INT) USING delta {WIDENING}")
     tables.sql("INSERT INTO w VALUES (1, 7)")

@@ -26,6 +26,11 @@ _READY = "serving"
 OPTIONS = "spark.driver.extraJavaOptions"
 SHORT = {**CONFS, OPTIONS: f"{CONFS[OPTIONS]} -XX:TieredStopAtLevel=1"}
 """For a JVM that ends before the second compiler pays, which takes a third of its time."""
+SECRET = "n0t-f0r-0thers"  # noqa: S105 - made up
+SECRETS = {
+    "spark.hadoop.fs.s3a.secret.key": f"{SECRET} with = and \\ in it",
+    OPTIONS: f"{SHORT[OPTIONS]} -Dstore.password='{SECRET} x'",
+}
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.functional.processes.serving import SHORT, environment
+
+pytestmark = pytest.mark.conformance
 
 PROGRAM = Path(sys.executable).with_name("spark-mt")
 

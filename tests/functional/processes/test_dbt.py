@@ -97,9 +97,8 @@ def rows(session, name):
     return sorted(tuple(row) for row in session.table(name).collect())
 
 
-@pytest.mark.parametrize(
-    "moves", [False, pytest.param(True, marks=pytest.mark.conformance)], ids=["", "moves"]
-)
+@pytest.mark.conformance
+@pytest.mark.parametrize("moves", [False, True], ids=["", "moves"])
 def test_two_runs_of_one_project_at_once(project, session, schema, moves):
     """From nothing, after the source moved, and with a changed query."""
     tables = MaterializedTables(session)

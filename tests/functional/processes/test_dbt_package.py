@@ -10,7 +10,7 @@ import pytest
 
 from dbt.adapters.spark_mt.client import discovery
 from tests.faults.server import ROOT
-from tests.functional.processes.serving import environment, serving
+from tests.functional.processes.serving import environment
 
 PACKAGE = ROOT / "integrations" / "dbt_package"
 _TIMEOUT_S = 600
@@ -67,24 +67,23 @@ models:
 """,
     "snapshots/history.sql": """{% snapshot history %}
 {{ config(unique_key='customer_id', strategy='check', check_cols='all', file_format='delta',
-          target_schema='shop') }}
+          target_schema='packaged') }}
 select * from {{ ref('customers') }}
 {% endsnapshot %}""",
 }
 
 
 @pytest.fixture(scope="module")
-def manager(tmp_path_factory):
-    """A manager with an empty warehouse."""
-    with serving(tmp_path_factory.mktemp("home")) as manager:
-        yield manager
-
-
-@pytest.fixture(scope="module")
 def dbt(manager, tmp_path_factory):
     """Runs dbt in a project that uses dbt-spark and the package."""
     home = tmp_path_factory.mktemp("project")
-    target = {"type": "spark", "method": "session", "schema": "shop", "host": "NA", "threads": 1}
+    target = {
+        "type": "spark",
+        "method": "session",
+        "schema": "packaged",
+        "host": "NA",
+        "threads": 1,
+    }
     texts = {
         **_FILES,
         "dbt_project.yml": json.dumps(
@@ -138,7 +137,7 @@ def test_a_project_of_ten_models(dbt):
         assert succeeded, output
     succeeded, output = dbt("run-operation", "plan_materialized_tables")
     assert succeeded, output
-    assert output.count("`shop`.`") + output.count("shop.") >= 10, output
+    assert output.count("`packaged`.`") + output.count("packaged.") >= 10, output
 
 
 @pytest.mark.conformance

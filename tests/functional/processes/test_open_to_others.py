@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.functional.processes.serving import OPTIONS, SHORT, environment, serving
+from tests.functional.processes.serving import SECRET, SECRETS, SHORT, environment
 from tests.functional.processes.watching import (
     Watch,
     needs_proc,
@@ -20,11 +20,6 @@ from tests.functional.processes.watching import (
 
 pytestmark = needs_proc
 
-SECRET = "n0t-f0r-0thers"  # noqa: S105 - made up
-SECRETS = {
-    "spark.hadoop.fs.s3a.secret.key": f"{SECRET} with = and \\ in it",
-    OPTIONS: f"{SHORT[OPTIONS]} -Dstore.password='{SECRET} x'",
-}
 MODEL = """
 import pandas as pd
 from pyspark.sql.functions import pandas_udf
@@ -124,14 +119,13 @@ def test_spark_mt_sql_shows_another_user_no_secret(project):
     check(watch, project)
 
 
-def test_a_manager_shows_no_secret_and_no_port(tmp_path):
-    with serving(tmp_path, {**SHORT, **SECRETS}, "info") as manager:
-        watch = Watch()
-        watch.look(manager.process.pid)
-        check(watch, tmp_path)
-        token = json.loads(manager.file.read_text())["connect_token"]
-        assert not [text for text in watch.texts if token in text]
-    logged = (tmp_path / "server.log").read_text()
+def test_a_manager_shows_no_secret_and_no_port(manager):
+    watch = Watch()
+    watch.look(manager.process.pid)
+    check(watch, manager.home)
+    token = json.loads(manager.file.read_text())["connect_token"]
+    assert not [text for text in watch.texts if token in text]
+    logged = (manager.home / "server.log").read_text()
     for what in ("page and REST", "Spark's driver (RPC)", "Spark's block manager", "Spark Connect"):
         assert f"listening: {what}" in logged or f"listening: the {what}" in logged
 

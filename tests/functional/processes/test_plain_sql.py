@@ -15,20 +15,12 @@ import pytest
 
 from dbt.adapters.spark_mt.client import discovery
 from dbt.adapters.spark_mt.spark.launch.jvm import java
-from tests.functional.processes.serving import serving
 
 SUMS = "SELECT k, sum(v) AS total FROM orders GROUP BY k"
 SLOW = (
     "CREATE MATERIALIZED TABLE slow REFRESH_MODE = FULL AS "
     "SELECT count(*) AS n FROM range(100000000000) WHERE hash(id) = 7"
 )
-
-
-@pytest.fixture(scope="module")
-def manager(tmp_path_factory):
-    """A manager with an empty warehouse."""
-    with serving(tmp_path_factory.mktemp("home")) as manager:
-        yield manager
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +48,7 @@ def connect(manager):
 @pytest.fixture(scope="module")
 def spark(connect):
     """A client with the table `orders` in its current schema."""
-    spark = connect("shop")
+    spark = connect("plain")
     spark.sql("CREATE TABLE orders (k INT, v INT) USING delta")
     spark.sql("INSERT INTO orders VALUES (1, 10), (1, 5), (2, 7)")
     return spark
@@ -105,7 +97,7 @@ def test_an_error_over_connect(spark):
     error = failure(lambda: spark.sql("ALTER MATERIALIZED TABLE missing REFRESH"))
     assert error.getCondition() == "MATERIALIZED_TABLE_NOT_FOUND"
     assert error.getSqlState() == "42P01"
-    assert error.getMessageParameters() == {"table": "spark_catalog.shop.missing"}
+    assert error.getMessageParameters() == {"table": "spark_catalog.plain.missing"}
     assert "CREATE MATERIALIZED TABLE makes one" in str(error)
     assert "\tat " not in str(error)
     long = ", ".join(f"c{n} INTT" for n in range(600))
@@ -119,7 +111,7 @@ def test_two_clients_have_schemas_and_views_of_their_own(connect, spark):
     other.sql("CREATE TEMPORARY VIEW mine AS SELECT 1 AS a")
     error = failure(lambda: other.sql("CREATE MATERIALIZED TABLE t AS SELECT * FROM mine"))
     assert error.getCondition() == "MATERIALIZED_TABLE_TEMPORARY_OBJECT"
-    other.sql("CREATE MATERIALIZED TABLE theirs AS SELECT k FROM shop.orders")
+    other.sql("CREATE MATERIALIZED TABLE theirs AS SELECT k FROM plain.orders")
     assert [r.table_name for r in other.sql("SHOW MATERIALIZED TABLES").collect()] == ["theirs"]
     assert spark.sql("SHOW MATERIALIZED TABLES LIKE 'theirs'").collect() == []
 
@@ -193,7 +185,7 @@ def test_a_jdbc_client(manager, spark):
     found = discovery.read(manager.file)
     url = f"jdbc:sc://{found.connect_url.removeprefix('sc://')}/;token={found.connect_token}"
     statements = [
-        "USE shop",
+        "USE plain",
         f"CREATE OR ALTER MATERIALIZED TABLE by_jdbc AS {SUMS}",
         "ALTER MATERIALIZED TABLE by_jdbc REFRESH",
         "SHOW MATERIALIZED TABLES LIKE 'by_jdbc'",

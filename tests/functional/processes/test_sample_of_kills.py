@@ -8,9 +8,9 @@ from tests.faults.test_kills import kills_of, recorded
 from tests.faults.victims import run_and_die
 
 KILLS = 2
-SAMPLE = ("alter content", "refresh")
+SAMPLE = ("refresh",)
 """Plans that `make test` kills; `make conformance` has more of them, `make faults` all."""
-MORE = ("create", "drop", "refresh partial sums")
+MORE = ("alter content", "create", "drop", "refresh partial sums")
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from dbt.adapters.spark_mt.client.target import automatic_target
 from dbt.adapters.spark_mt.execution.results import Action
 from dbt.adapters.spark_mt.spark.launch.session import connect_spark
 from dbt.adapters.spark_mt.spark.session.errors import failure_of
-from tests.functional.processes.serving import environment, serving
+from tests.functional.processes.serving import environment
 
 _TIMEOUT_S = 600
 _ORDERS = "k,amount\n1,10\n1,5\n2,7\n"
@@ -100,14 +100,6 @@ class Project:
         return process.returncode == 0, output
 
 
-@pytest.fixture(scope="module")
-def manager(tmp_path_factory):
-    """A process that serves an empty warehouse."""
-    with serving(tmp_path_factory.mktemp("home")) as manager:
-        yield manager
-    assert not manager.file.exists()
-
-
 @pytest.fixture
 def project(manager):
     """A project that uses it."""
@@ -173,6 +165,7 @@ def test_a_session_of_ones_own_names_who_is_in_the_way(manager, project):
     assert "with `method: auto` instead" in output
 
 
+@pytest.mark.conformance
 @pytest.mark.skipif(os.name != "posix", reason="Windows cannot stop a process")
 def test_a_manager_whose_spark_hangs_is_named_and_not_waited_for_without_end(manager, project):
     os.kill(manager.jvm, signal.SIGSTOP)
@@ -225,6 +218,7 @@ select to_date(timestamp '2026-01-01 20:00:00 UTC') as day
 """
 
 
+@pytest.mark.conformance
 def test_the_manager_carries_a_statement_out_in_the_session_of_the_client(project):
     project.profile(server_side_parameters={"spark.sql.session.timeZone": "Asia/Tokyo"})
     project.write("models/tokyo.sql", _TOKYO)

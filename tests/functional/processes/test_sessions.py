@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pyspark.errors.utils as pyspark_errors  # noqa: TID253 - these tests are about PySpark
+import pytest
 
 from dbt.adapters.spark_mt.api import MaterializedTables
 
@@ -20,6 +21,7 @@ def test_a_session_that_was_closed_harms_no_other(server, session, schema, monke
     assert tables.names(schema) == {"t"}
 
 
+@pytest.mark.conformance
 def test_columns_that_move_stay_in_their_columns(session, schema):
     """The columns of sources are read, and selected in the query, over Spark Connect as well."""
     assert session.catalog.currentDatabase() == schema

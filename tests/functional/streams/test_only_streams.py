@@ -56,6 +56,7 @@ def test_a_stream_over_kafka(tables, topics, session, schema):
     assert rows(tables, "SELECT sum(n) FROM hours") == [(8,)]
 
 
+@pytest.mark.conformance
 def test_generated_rows(tables, session):
     session.sql("CREATE TABLE ticks USING rate OPTIONS ('rowsPerSecond' '20')")
     with pytest.raises(QueryError, match="nothing"):
