@@ -30,6 +30,11 @@ def test_the_first_rows_are_those_of_the_recomputed_result(first):
 
 
 @pytest.mark.parametrize("first", range(SEED, SEED + CASES, AT_ONCE))
+def test_the_first_rows_by_columns_that_are_not_shown(first):
+    assert_right(range(first, min(first + AT_ONCE, SEED + CASES), 2), RandomCases.hidden_top)
+
+
+@pytest.mark.parametrize("first", range(SEED, SEED + CASES, AT_ONCE))
 def test_columns_that_a_query_does_not_read_have_no_effect(first):
     comparison = ComparisonOfRead()
     for seed in range(first, min(first + AT_ONCE, SEED + CASES), 4):

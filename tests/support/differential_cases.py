@@ -74,7 +74,8 @@ class Case:
             SourceColumns(f"c.s.{name}", tuple(map(FieldName, columns)))
             for name, columns in self.tables.items()
         )
-        return operator_tree(self.query, _CONTEXT, sources=sources)
+        types = tuple((f"c.s.{name}", tuple(each.items())) for name, each in self.tables.items())
+        return operator_tree(self.query, _CONTEXT, sources=sources, types=types)
 
     @property
     def oracle(self) -> str:
@@ -320,6 +321,25 @@ class RandomCases:
         order = ", ".join(f"{place} {self._random.choice(('', 'DESC'))}" for place in places)
         limit = self._random.choice((1, 2, 3, 5, 20))
         return replace(case, query=f"{case.query} ORDER BY {order} LIMIT {limit}")
+
+    def hidden_top(self, case: Case) -> Case:
+        """Return a case with the first rows of some columns, by all columns and by expressions."""
+        names = list(case.tree.columns)
+        shown = self._random.sample(names, self._random.randint(1, len(names)))
+        computed = {name: f"coalesce(CAST({name} AS STRING), '')" for name in names}
+        items, order = [], []
+        for name in shown:
+            text = self._random.choice((name, name, computed[name]))
+            items.append(f"{text} AS {self._name()}")
+        self._random.shuffle(names)
+        for name in names:
+            order.append(f"{computed[name]} {self._random.choice(('', 'DESC'))}")
+            order.append(f"{name} {self._random.choice(('', 'DESC'))}")
+        if self._random.random() < 0.5:  # what the result shows comes first
+            order = [*(item.rpartition(" AS ")[0] for item in items), *order]
+        limit = self._random.choice((1, 2, 3, 5, 20))
+        query = f"SELECT {', '.join(items)} FROM ({case.query}) AS top_rows "
+        return replace(case, query=f"{query}ORDER BY {', '.join(order)} LIMIT {limit}")
 
     def rows(self, columns: Mapping[str, str]) -> Rows:
         """Return random rows, with duplicates and values that are frequent."""

@@ -251,16 +251,17 @@ _NOT_UNDERSTOOD = {
 
 _NOT_DERIVED = {
     "SWITCHED_OFF": "The option `incremental` is `off`.",
-    "TOP_OF_COMPUTED_VALUES": "The first rows of a sorted result whose values sums or window "
-    "functions below another operator compute again.",
+    "TOP_OF_COMPUTED_VALUES": "The first rows of a sorted result with values that another run may "
+    "compute otherwise: sums and averages of floating-point numbers, `stddev`, `row_number`.",
     "SUBQUERY_VALUE": "A query computes with a column that is the value of IN (subquery). Spark "
     "merges both, and NULLs then count otherwise.",
     "TOP_ROWS_LEFT": "Rows left the first ones of a sorted result, and rows that are not stored "
-    "may follow them.",
+    "may follow them; or a row came or went at the place of the last one, and the result does not "
+    "show all that it is sorted by.",
     "TOP_OF_OTHER_TYPES": "The first rows of a sorted result, with declared types that are not "
     "those of the query.",
-    "GLOBAL_LIMIT": "OFFSET, or a LIMIT: without ORDER BY columns of the result, above 10,000, or "
-    "in a part of the query.",
+    "GLOBAL_LIMIT": "OFFSET, or a LIMIT: without ORDER BY, above 10,000, or in a part of the "
+    "query. A LIMIT of rows that cannot be more is none.",
     "WINDOW_WITHOUT_PARTITION_BY": "A window function without PARTITION BY.",
     "WINDOWS_WITHOUT_COMMON_PARTITION": "Window functions whose PARTITION BY share no column.",
     "PROCESSING_TIME_LOOKUP": "A table is looked up at the processing time.",

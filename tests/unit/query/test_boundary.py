@@ -48,13 +48,20 @@ from tests.unit.builders import Engine, analyzed, table_source
 
 TABLES = {"t": ("a", "b", "c", "ys"), "u": ("a", "k", "v")}
 SOURCES = tuple(
-    SourceColumns(f"spark_catalog.sales.{name}", tuple(map(FieldName, columns)))
+    SourceColumns(
+        f"spark_catalog.sales.{name}", tuple(FieldName(column, type="INT") for column in columns)
+    )
     for name, columns in TABLES.items()
 )
 CONTEXT = QueryContext("spark_catalog", "sales", ())
 QUERIES = {
     "rows": "SELECT *, t.a + 1 AS x, (b).f AS f FROM t WHERE a > 0 AND b <=> 1 OR NOT c LIKE 'x'",
     "top": "SELECT a, b FROM t ORDER BY 1, b DESC LIMIT 3",
+    "one row": "SELECT n FROM (SELECT count(*) AS n FROM t) x CROSS JOIN "
+    "(SELECT max(k) AS m FROM u) y LIMIT 3",
+    "computed first rows": "SELECT t.a + 1 AS x, s.m FROM t JOIN (SELECT a, m, max(m) OVER "
+    "(PARTITION BY a) AS w FROM (SELECT a, sum(if(k > 1, coalesce(v, 0) + 1, 2)) AS m FROM u "
+    "GROUP BY a, k) g) s ON t.a = s.a ORDER BY t.a + 1, s.w LIMIT 3",
     "groups": "SELECT a, sum(b) AS s, avg(b), max(b) FILTER (WHERE b > 1) AS m, count(*) AS n "
     "FROM t GROUP BY a HAVING count(*) > 1",
     "sums": "SELECT a, avg(b) AS s FROM t GROUP BY a",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 Parts = tuple[str, ...]
 """Parts of a dotted name, the outermost first."""
@@ -134,10 +134,12 @@ class FieldName:
         name: The name, without quotes.
         nested: The names inside its type where that has STRUCTs: the fields of a STRUCT;
             `element`, or `key` and `value`, for an ARRAY or MAP of them.
+        type: The type of a column where it is known: it is not stored, and no part of the name.
     """
 
     name: str
     nested: tuple[FieldName, ...] = ()
+    type: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,12 +18,11 @@ from typing import TYPE_CHECKING, NoReturn
 from sqlglot import exp
 
 from dbt.adapters.spark_mt.definition.columns import TableName, quote
-from dbt.adapters.spark_mt.query import differential_keys, subqueries
+from dbt.adapters.spark_mt.query import differential_keys, first_rows, subqueries
 from dbt.adapters.spark_mt.query import operators as ops
 from dbt.adapters.spark_mt.query.boundary import UNEXPECTED, guarded
 from dbt.adapters.spark_mt.query.columns_read import narrowed
 from dbt.adapters.spark_mt.query.differential_changes import (
-    MOST_FIRST,
     TABLE,
     Change,
     ChangeNotSupported,
@@ -33,8 +32,8 @@ from dbt.adapters.spark_mt.query.differential_changes import (
     RelationStates,
     SourceChange,
     StateOf,
-    TopRows,
 )
+from dbt.adapters.spark_mt.query.exactness import computes_exactly
 from dbt.adapters.spark_mt.query.expressions import Expression, Named
 from dbt.adapters.spark_mt.query.function_use import functions_in
 from dbt.adapters.spark_mt.query.functions import ORDER_DEPENDENT
@@ -45,6 +44,7 @@ from dbt.adapters.spark_mt.query.types import parse_type
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from dbt.adapters.spark_mt.query.first_rows import TopRows
     from dbt.adapters.spark_mt.query.partial_sums import PartialSums
     from dbt.adapters.spark_mt.query.types import DataType
 
@@ -56,16 +56,14 @@ __all__ = [
     "RelationStates",
     "ResultChange",
     "SourceChange",
-    "TopRows",
     "added_sums",
+    "first_rows_of",
     "obstacles",
     "result_change",
 ]
 
 
 _IDENTITY = re.compile(r"#\d+`")
-_EXACT = frozenset({"count", "count_if", "max", "min"})
-"""Aggregates with the same value each time; sums of floating-point numbers depend on the order."""
 _PARTITIONED = (ops.Aggregate, ops.Distinct, ops.SetOperation, ops.Window, ops.Join)
 
 
@@ -115,7 +113,8 @@ class ResultChange:
         keys: Rows with the values of `unique_by` whose rows are replaced by `added`, each once;
             None where the change is not known by key.
         key: What the columns of `unique_by` are in these rows.
-        top: For first rows: the operators that choose them, the stored rows and the candidates.
+        top: For first rows: the operators that choose them, the stored rows, the candidates and the
+            changed rows.
         reads: By the occurrence of a scan: the full name of the relation, and what it reads of it.
     """
 
@@ -126,7 +125,7 @@ class ResultChange:
     unique_by: tuple[str, ...]
     keys: ops.Operator | None = None
     key: tuple[Expression, ...] = ()
-    top: tuple[TopRows, ops.Operator, ops.Operator] | None = None
+    top: tuple[TopRows, tuple[ops.Operator, ...]] | None = None
     reads: Mapping[int, tuple[str, StateOf]] = field(default_factory=dict)
 
     @guarded(_no_change, ChangeNotSupportedError)
@@ -171,13 +170,13 @@ class ResultChange:
         if self.keys is not None:
             keys = named(self.key, self.unique_by, text_of(self.keys))
         if self.top is not None:
-            first, stored, candidates = self.top
-            unknown = first.unknown(text_of(stored), text_of(candidates))
+            first, others = self.top
+            unknown = first.unknown(*map(text_of, others))
         return ChangeQueries(added, removed, self.unique_by, keys, unknown, tuple(texts.items()))
 
     def _roots(self) -> Iterator[ops.Operator]:
         """Yield the operators that the queries are made of."""
-        found = (self.added, self.removed, self.keys, *(self.top[1:] if self.top else ()))
+        found = (self.added, self.removed, self.keys, *(self.top[1] if self.top else ()))
         yield from (node for node in found if node is not None)
 
 
@@ -185,6 +184,22 @@ def _without_identities(text: str) -> str:
     """Return a query with the identities of attributes numbered by their places."""
     found: dict[str, str] = {}
     return _IDENTITY.sub(lambda each: found.setdefault(each[0], f"#{len(found)}`"), text)
+
+
+@lru_cache(maxsize=32)
+def _of_first_rows(tree: ops.Tree) -> tuple[TopRows | None, ops.Operator]:
+    """Return the operators that choose first rows, None for none, and the operator of all rows.
+
+    All rows have columns by which they are sorted and which the result does not show.
+    """
+    root = first_rows.without_needless_limits(tree.root)
+    top = first_rows.TopRows.of(root)
+    return top, root if top is None else top.sorted(subqueries.fresh_ids(root))
+
+
+def first_rows_of(tree: ops.Tree) -> TopRows | None:
+    """Return the operators that choose the first rows of a query's result; None for none."""
+    return _of_first_rows(tree)[0]
 
 
 def _unexpected(problem: str) -> tuple[NotIncremental, ...]:
@@ -196,8 +211,7 @@ def _unexpected(problem: str) -> tuple[NotIncremental, ...]:
 def obstacles(tree: ops.Tree) -> tuple[NotIncremental, ...]:
     """Return why a query cannot be refreshed incrementally; empty where it can."""
     found = [NotIncremental(code, problem) for code, problem in tree.gaps]
-    top = TopRows.of(tree.root)
-    root = tree.root if top is None else top.input
+    _, root = _of_first_rows(tree)
     if not tree.gaps:
         joined = subqueries.without_subqueries(root, subqueries.fresh_ids(root))
         if subqueries.uses_value_again(root) or subqueries.aggregates_value(joined):
@@ -230,7 +244,7 @@ def _obstacles_of(node: ops.Operator) -> Iterator[NotIncremental]:
         yield NotIncremental(
             "GLOBAL_LIMIT",
             "it limits the number of rows of a whole result",
-            f"Write ORDER BY columns of the result and a LIMIT of up to {MOST_FIRST} at the end.",
+            f"Write ORDER BY and a LIMIT of up to {first_rows.MOST_FIRST} at the end.",
         )
     elif isinstance(node, ops.Scan) and node.lookup:
         problem = f"it looks up {node.relation} at the processing time"
@@ -335,14 +349,18 @@ class _Root:
         sources: Mapping[str, SourceChange],
         types: tuple[str, ...],
     ) -> None:
-        ids = subqueries.fresh_ids(tree.root)
         self._names = tree.columns
         self._types = types
-        self._top = TopRows.of(tree.root)
-        root = tree.root if self._top is None else self._top.input
-        root = ops.without_sorts(subqueries.without_subqueries(root, ids))
-        self._root = narrowed(root, ops.keys_in(root))
+        self._source_types = tree.types
+        self._top, root = _of_first_rows(tree)
+        ids = subqueries.fresh_ids(root)
         self._changes = Changes(ids, sources)
+        shown = root.output[: len(tree.columns)]
+        root = ops.without_sorts(subqueries.without_subqueries(root, ids))
+        self._rows = narrowed(root, ops.keys_in(root))
+        self._root = (
+            subqueries.passed(self._rows, output=shown) if root.output != shown else self._rows
+        )
         self._keys: ops.Operator | None = None
         self._touched: tuple[tuple[Expression, Expression], ...] = ()
 
@@ -350,7 +368,7 @@ class _Root:
         if not self._changes.is_changed(self._root):
             return self._result(Change())
         if self._top is not None:
-            return self._first(self._top, self._replaced() or self._exact())
+            return self._first(self._top)
         change = self._summed() or self._replaced() or self._changes.of(self._root)
         return self._result(change)
 
@@ -380,15 +398,21 @@ class _Root:
         Raises:
             ChangeNotSupported: Rows of before are computed again, and may differ from stored ones.
         """
-        change = self._changes.of(self._root)
-        if "K" in self._changes.rules and any(map(_may_differ_again, ops.walk(self._root))):
+        change = self._changes.of(self._rows)
+        if "K" in self._changes.rules and not computes_exactly(self._root, self._source_types):
             problem = "first rows cannot be found again by values that are computed a second time"
             remedy = "Group by columns of the result, or leave out the LIMIT."
             raise ChangeNotSupportedError(NotIncremental("TOP_OF_COMPUTED_VALUES", problem, remedy))
         return self._changes.consolidated(change)
 
-    def _first(self, top: TopRows, change: Change) -> ResultChange:
+    def _shown_of(self, rows: ops.Operator) -> ops.Operator:
+        """Return rows without the columns by which they are sorted and which are not shown."""
+        shown = self._root.output
+        return subqueries.passed(rows, output=shown) if rows.output != shown else rows
+
+    def _first(self, top: TopRows) -> ResultChange:
         """Return the change of the first rows, by the change of all rows (TOP)."""
+        change = self._replaced() or self._exact().each(self._shown_of)
         self._check_types()
         changes, stored = self._changes, self._table()
         changes.rules.add("TOP")
@@ -397,13 +421,14 @@ class _Root:
             kept = ops.Difference(stored, change.removed)
         parts = (kept,) if change.added is None else (kept, change.added)
         candidates = changes.shared(ops.Union(parts, stored.output))
+        changed = () if top.is_whole else (ops.Union(change.sides, stored.output),)
         return ResultChange(
             self._names,
             top.first(candidates),
             stored,
             tuple(sorted(changes.rules)),
             self._unique_by(),
-            top=(top, stored, candidates),
+            top=(top, (stored, candidates, *changed)),
             reads=changes.reads,
         )
 
@@ -514,13 +539,6 @@ class _Root:
         return tuple(
             self._names[places[0]] for places in differential_keys.key_of_result(self._root)
         )
-
-
-def _may_differ_again(node: ops.Operator) -> bool:
-    """Return whether an operator may give other values for the same rows."""
-    return isinstance(node, ops.Window) or (
-        isinstance(node, ops.Aggregate) and any(call.name not in _EXACT for call in node.calls)
-    )
 
 
 def _is_linear_join(node: ops.Operator, changes: Changes) -> bool:

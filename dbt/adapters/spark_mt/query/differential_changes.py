@@ -8,8 +8,6 @@ from functools import singledispatchmethod
 from itertools import count
 from typing import TYPE_CHECKING
 
-from sqlglot import exp
-
 from dbt.adapters.spark_mt.query import operators as ops
 from dbt.adapters.spark_mt.query.differential_keys import Partition, partition_of, restricted
 from dbt.adapters.spark_mt.query.expressions import Attribute, Named
@@ -22,8 +20,6 @@ if TYPE_CHECKING:
 
 TABLE = -1
 """The occurrence of scans of the stored result."""
-MOST_FIRST = 10_000
-"""Up to how many first rows: all of them are sorted at every refresh."""
 
 
 class StateOf(Enum):
@@ -374,62 +370,3 @@ def _is_one_row(node: ops.Operator) -> bool:
     while isinstance(node, ops.Project):
         node = node.input
     return isinstance(node, ops.Aggregate) and not node.groups and node.sets is None
-
-
-@dataclass(frozen=True, slots=True)
-class TopRows:
-    """The last operators of a query with ORDER BY … LIMIT n.
-
-    The stored result has no more than the first rows, so the rows after them are not known. None of
-    them comes before the last stored row. Candidates are the stored rows that stay and the rows
-    that are added. If n of them do not come after the last stored row of before, the first n
-    candidates are the result. A stored result with fewer than n rows has all rows.
-
-    Args:
-        input: What is sorted.
-        order: The expressions to sort by, over the columns of the result.
-        limit: The number of rows.
-    """
-
-    input: ops.Operator
-    order: tuple[Expression, ...]
-    limit: Expression
-
-    @classmethod
-    def of(cls, root: ops.Operator) -> TopRows | None:
-        """Return those of a tree; None where it has other ones, or too many rows."""
-        if not isinstance(root, ops.Limit) or root.count is None or root.offset is not None:
-            return None
-        sort, number = root.input, root.count.tree
-        if not isinstance(sort, ops.Sort) or sort.local or not sort.order:
-            return None
-        is_small = (
-            isinstance(number, exp.Literal) and number.is_int and int(number.name) <= MOST_FIRST
-        )
-        shown = ops.keys_in(sort.input)
-        if not is_small or any(not each.keys <= shown for each in sort.order):
-            return None
-        return cls(sort.input, sort.order, root.count)
-
-    def first(self, candidates: ops.Operator) -> ops.Operator:
-        """Return the first rows of candidates."""
-        return ops.Limit(ops.Sort(candidates, self.order), self.limit, None)
-
-    def unknown(self, stored: str, candidates: str) -> str:
-        """Return a query that has a row where the first candidates may not be the result.
-
-        Args:
-            stored: A query: the stored rows of before, with the columns of the operator.
-            candidates: A query: the candidates, with the same columns.
-        """
-        order, limit = ", ".join(each.sql for each in self.order), self.limit.sql
-        return (
-            "SELECT 1 AS `unknown` FROM (\n"
-            "SELECT `__mt_stored`, `__mt_place`, count_if(`__mt_stored`) OVER () AS `__mt_count`,"
-            " max(IF(`__mt_stored`, `__mt_place`, 0)) OVER () AS `__mt_last` FROM (\n"
-            f"SELECT `__mt_stored`, rank() OVER (ORDER BY {order}) AS `__mt_place` FROM (\n"
-            f"SELECT *, true AS `__mt_stored` FROM (\n{stored}\n)\nUNION ALL\n"
-            f"SELECT *, false AS `__mt_stored` FROM (\n{candidates}\n)\n)\n)\n)\n"
-            f"GROUP BY `__mt_count`, `__mt_last` HAVING `__mt_count` >= {limit}"
-            f" AND count_if(NOT `__mt_stored` AND `__mt_place` <= `__mt_last`) < {limit}"
-        )

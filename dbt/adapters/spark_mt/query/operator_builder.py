@@ -41,6 +41,8 @@ _CLAUSES = frozenset(
     | {"qualify", "windows", "distinct", "order", "sort", "cluster", "distribute", "limit"}
     | {"offset", "this", "expression", "alias", "side", "wrapped", "by_name"}
 )
+Types = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+"""Full names of relations, by the name and the version at a fixed one, with columns and types."""
 MAY_AGGREGATE = "UNKNOWN_FUNCTION"
 """The reason code of a SELECT with nothing but functions that are not known."""
 
@@ -57,6 +59,7 @@ def definition_tree(definition: ResolvedDefinition, analyzed: AnalyzedQuery) -> 
     now = (*analyzed.source_columns, *analyzed.more_columns)
     more = tuple(each for each in now if each.source.lower() not in recorded)
     lookups = frozenset(str(name).lower() for name in analyzed.lookups)
+    types = tuple((each.source, tuple((f.name, f.type) for f in each.columns)) for each in now)
     return _tree(
         definition.expanded_query,
         definition.context,
@@ -64,6 +67,7 @@ def definition_tree(definition: ResolvedDefinition, analyzed: AnalyzedQuery) -> 
         sources=(*more, *definition.source_columns),
         views=analyzed.views,
         lookups=lookups,
+        types=types,
     )
 
 
@@ -76,6 +80,7 @@ def operator_tree(
     sources: Iterable[SourceColumns] = (),
     views: Iterable[ViewQuery] = (),
     lookups: Collection[str] = (),
+    types: Types = (),
 ) -> ops.Tree:
     """Return the operator tree of a query.
 
@@ -86,6 +91,7 @@ def operator_tree(
         sources: The columns of the relations that it and its views name.
         views: The views through which it reads.
         lookups: Full names, in lower case, of tables that are looked up at the processing time.
+        types: The types of the columns of relations, where they are known.
     """
     confs = dict(context.confs)
     facts = relations.Facts(
@@ -99,7 +105,20 @@ def operator_tree(
     if unread := ", ".join(unread_confs(confs)):
         part = ops.Opaque("CONF", f"Spark may read it otherwise with {unread}", (result.node,))
         result = replace(result, node=part)
-    return builder.tree(result, columns)
+    tree = builder.tree(result, columns)
+    return replace(tree, types=_types_of(tree.root, types))
+
+
+def _types_of(root: ops.Operator, types: Types) -> Mapping[str, str]:
+    """Return the types of the columns of scans, by the keys of their attributes."""
+    known = {
+        (source.lower(), name.lower()): type_ for source, listed in types for name, type_ in listed
+    }
+    return {
+        attribute.key: known.get((scan.text.lower(), attribute.name.lower()), "")
+        for scan in ops.scans(root)
+        for attribute in scan.output
+    }
 
 
 _tree = lru_cache(maxsize=32)(operator_tree)
@@ -117,7 +136,7 @@ def relations_to_list(tree: ops.Tree) -> dict[str, str]:
     They are by their names, those at a version by the name and the version.
     """
     return {
-        f"{scan.relation} {scan.version}".strip(): replace(scan, stream=False).sql
+        scan.text: replace(scan, stream=False).sql
         for scan in ops.scans(tree.root)
         if not scan.output
     }

@@ -8,7 +8,7 @@ code; `opaque_parts` finds it below any operator.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
@@ -16,7 +16,7 @@ from dbt.adapters.spark_mt.definition.columns import quote
 from dbt.adapters.spark_mt.query.boundary import guarded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.query.expressions import (
@@ -98,6 +98,11 @@ class Scan(Operator):
     stream: bool = False
     lookup: bool = False
     views: tuple[TableName, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The full name of the relation, and the version where it is a fixed one."""
+        return f"{self.relation} {self.version}".strip()
 
     @property
     def sql(self) -> str:
@@ -480,11 +485,14 @@ class Tree:
         columns: The names of its result, in the order of the root's output.
         gaps: Why SQL cannot be rendered from it, each a code and a part of a sentence; empty if it
             can.
+        types: The types of the columns of its scans, by the keys of their attributes; empty for
+            those that are not known.
     """
 
     root: Operator
     columns: tuple[str, ...]
     gaps: tuple[tuple[str, str], ...] = ()
+    types: Mapping[str, str] = field(default_factory=dict)
 
     @property
     @guarded(_none_known)

@@ -42,7 +42,7 @@ class UnboundColumnsError(Exception):
 
 def field_names(columns: Iterable[Column]) -> Fields:
     """Return the names of columns, and of the fields nested in them."""
-    return tuple(FieldName(c.name, _inside(_parsed(c.type))) for c in columns)
+    return tuple(FieldName(c.name, _inside(_parsed(c.type)), c.type) for c in columns)
 
 
 def merged(recorded: Fields, now: Fields, names: Names) -> Fields:
@@ -50,7 +50,7 @@ def merged(recorded: Fields, now: Fields, names: Names) -> Fields:
     there = {names.fold(field.name): field for field in now}
     known = {names.fold(field.name) for field in recorded}
     kept = (
-        FieldName(field.name, merged(field.nested, found.nested, names))
+        FieldName(field.name, merged(field.nested, found.nested, names), found.type)
         for field in recorded
         if (found := there.get(names.fold(field.name))) is not None
     )

@@ -91,7 +91,7 @@ def _problems(table: TableFacts) -> Iterator[Reason]:
         yield Reason("BASELINE", "", "the table counts its sources from a baseline")
     if not has_distinct_columns(table.definition):
         yield Reason("DUPLICATE_NAMES", "", "two columns of its result have the same name")
-    elif differential.TopRows.of(table.tree.root) is not None and _has_other_types(table):
+    elif differential.first_rows_of(table.tree) is not None and _has_other_types(table):
         text = "its first rows are stored with other types than those by which they are sorted"
         yield Reason("TOP_OF_OTHER_TYPES", "", text)
     yield from _moving(table)

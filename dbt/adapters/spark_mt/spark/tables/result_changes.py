@@ -126,7 +126,10 @@ class ResultChanges:
         if found is None:
             found = _shared_once(derived.queries(states, self._own_rows(step), kept.new_view), kept)
         if found.unknown and has_rows(spark, found.unknown):
-            problem = "rows left the first ones, and rows that are not stored may follow them"
+            problem = (
+                "rows left the first ones, or came to the place of the last one, and rows that are "
+                "not stored may follow"
+            )
             raise differential.ChangeNotSupported(
                 differential.NotIncremental("TOP_ROWS_LEFT", problem)
             )
