@@ -117,6 +117,7 @@ class Comparison:
         for schema in ("old", "new", "states"):
             self._duckdb.execute(f"CREATE SCHEMA {schema}")
         self._duckdb.execute(_TIME_WINDOW)
+        self._duckdb.execute("CREATE MACRO raise_error(message) AS error(message)")
         self._made: set[str] = set()
         self._shared: list[str] = []
 
@@ -621,13 +622,24 @@ class RandomCases:
             return self._grouped(depth)
         from_, _ = self._from(relation)
         (a, one), (b, other) = self._random.sample(relation.columns, 2)
-        sets = self._one_of(f"({a}, {b}), ({a})", f"({a}), ({a}, {b})")
-        x, y, n = self._name(), self._name(), self._name()
-        text = (
-            f"SELECT {a} AS {x}, {b} AS {y}, count(*) AS {n} FROM {from_} "
-            f"GROUP BY GROUPING SETS ({sets})"
+        by = self._one_of(
+            f"GROUPING SETS (({a}, {b}), ({a}))",
+            f"GROUPING SETS (({a}), ({a}, {b}))",
+            f"GROUPING SETS (({a}), ({b}))",
+            f"GROUPING SETS (({b}), (), ({a}, {b}), ({a}))",
+            f"ROLLUP ({a}, {b})",
+            f"CUBE ({a}, {b})",
+            f"{a}, ROLLUP ({b})",
         )
-        return Relation(text, ((x, one), (y, other), (n, "BIGINT")))
+        columns = [(a, one), (b, other), *self._random.sample(self._calls(relation), 1)]
+        columns += [(f"count({b})", "BIGINT")]
+        columns += [(f"CAST(grouping({a}) AS INT)", "INT")] if self._random.random() < 0.5 else []
+        columns += [(f"grouping_id({b}, {a})", "BIGINT")] if self._random.random() < 0.3 else []
+        named = [(text, self._name(), type_) for text, type_ in columns]
+        items = ", ".join(f"{text} AS {name}" for text, name, _ in named)
+        # without rows Spark has no groups, where others have the one of all rows
+        text = f"SELECT {items} FROM {from_} GROUP BY {by} HAVING count(*) > 0"
+        return Relation(text, tuple((name, type_) for _, name, type_ in named))
 
     def _distinct(self, depth: int) -> Relation:
         relation = self.relation(depth)
@@ -703,6 +715,9 @@ class RandomCases:
             f"{x} {in_} (SELECT {y} FROM {other}) OR {self._condition(left)}",
             f"{x} > (SELECT {call} FROM {other})",
             f"{x} <= (SELECT {call} FROM {other} WHERE {on})",
+            f"{x} >= (SELECT DISTINCT {y} FROM {other} WHERE {y} = 2)",
+            f"{x} <= (SELECT q FROM (SELECT DISTINCT {y} AS q FROM {other}) AS d WHERE q = {x})",
+            f"{exists} (SELECT 1 FROM {other} WHERE ({on} AND {y} > 1) OR ({on} AND {y} < {x}))",
         ]
         if self._random.random() < 0.3:
             name = self._name()

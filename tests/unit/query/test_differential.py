@@ -116,6 +116,7 @@ RULES = {
     "SELECT t.a, u.k, v FROM t FULL JOIN u ON t.a = u.k AND b > 1": "K",
     "SELECT a, z FROM t FULL JOIN w ON t.a <=> w.k": "D1 K",
     "SELECT a, b, count(*) AS n FROM t GROUP BY GROUPING SETS ((a, b), (a))": "K",
+    "SELECT a, b, count(*) AS n FROM t GROUP BY ROLLUP (a, b) HAVING count(*) > 0": "D1 K",
     "SELECT k FROM u WHERE EXISTS (SELECT 1 FROM t WHERE t.a = u.k)": "K",
     "SELECT k FROM u WHERE k NOT IN (SELECT a FROM t WHERE b > 1)": "D1 D2 K",
     "SELECT k FROM u WHERE 3 NOT IN (SELECT a FROM t) OR k = 2": "D1 D2 K",
@@ -328,7 +329,11 @@ def test_unique_columns(query, columns):
         ("SELECT a FROM t WHERE d < current_date()", ["TIME_DEPENDENT"]),
         ("SELECT a FROM t WHERE d < current_date", ["TIME_DEPENDENT"]),
         ("SELECT a FROM t WHERE d < date 'today'", ["TIME_DEPENDENT"]),
-        ("SELECT a, b, count(*) AS n FROM t GROUP BY ROLLUP (a, b)", ["GROUPING_SETS"]),
+        ("SELECT a, b, count(*) AS n FROM t GROUP BY ROLLUP (a, b)", []),
+        (
+            "SELECT max((SELECT max(k) FROM u WHERE u.a > t.a)) AS m FROM t GROUP BY CUBE (a)",
+            ["GROUPING_SETS"],
+        ),
         ("SELECT count(*) AS n FROM t GROUP BY session_window(d, '1 day')", ["SESSION_WINDOW"]),
         ("SELECT * FROM t PIVOT (sum(b) FOR s IN ('x'))", ["STAR", "PIVOT"]),
         (

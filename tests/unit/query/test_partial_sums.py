@@ -27,6 +27,9 @@ QUERIES = (
     "SELECT a + 1 AS x, sum(b) / count(*) AS r FROM t GROUP BY a + 1 ORDER BY x",
     "SELECT u.v, sum(t.m) AS s FROM t JOIN u ON t.a = u.k GROUP BY u.v",
     "SELECT x, count(*) AS n FROM (SELECT a AS x FROM t UNION ALL SELECT k FROM u) GROUP BY x",
+    "SELECT a, b, sum(m) AS s, count(b) AS n, CAST(grouping(a) AS INT) AS g FROM t "
+    "GROUP BY CUBE (a, b) HAVING count(*) > 0",
+    "SELECT a, avg(b) AS m FROM t GROUP BY a, ROLLUP (b)",
 )
 
 
@@ -77,7 +80,7 @@ def test_their_change_needs_only_their_rows_and_those_of_the_changes(query):
         "SELECT a, max(b) AS m FROM t GROUP BY a",
         "SELECT a, count(DISTINCT b) AS n FROM t GROUP BY a",
         "SELECT a, sum(DISTINCT b) AS n FROM t GROUP BY a",
-        "SELECT a, b, sum(m) AS s FROM t GROUP BY CUBE (a, b)",
+        "SELECT a, b, max(m) AS s FROM t GROUP BY CUBE (a, b)",
         "SELECT a, sum(b) OVER (PARTITION BY a) AS s FROM t",
         "SELECT a, b FROM t",
     ],

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import duckdb
 import pytest
 
 from dbt.adapters.spark_mt.definition.columns import FieldName, QueryContext, SourceColumns
 from dbt.adapters.spark_mt.query.differential import obstacles
+from dbt.adapters.spark_mt.query.expressions import Expression
 from dbt.adapters.spark_mt.query.operator_builder import operator_tree
 from dbt.adapters.spark_mt.query.operator_sql import render
 from dbt.adapters.spark_mt.query.operators import Apply, walk
-from dbt.adapters.spark_mt.query.subqueries import fresh_ids, without_subqueries
+from dbt.adapters.spark_mt.query.subqueries import factored, fresh_ids, without_subqueries
+from dbt.adapters.spark_mt.query.syntax import read_query
+from tests.support.differential_cases import Case, Comparison
 from tests.support.subquery_forms import PLACES, TABLES
 
 CONTEXT = QueryContext("c", "s", ())
@@ -65,10 +71,50 @@ def test_the_value_is_never_null():
         ("SELECT c IN (SELECT k FROM q) AS x FROM (SELECT a AS c FROM p UNION SELECT NULL)", False),
         ("SELECT a FROM p WHERE 3 NOT IN (SELECT k FROM q) OR b = 1", True),
         ("SELECT NOT EXISTS (SELECT 1 FROM q WHERE k = a) AS x FROM p", True),
+        ("SELECT a, (SELECT k FROM q WHERE v = 1) AS x FROM p", True),
+        ("SELECT a, (SELECT DISTINCT k FROM q) AS x FROM p", True),
+        ("SELECT a FROM p WHERE b > (SELECT v FROM q WHERE k = a)", True),
+        ("SELECT a FROM p WHERE b > (SELECT v FROM q WHERE k > a)", False),
+        ("SELECT a FROM p WHERE b > (SELECT DISTINCT v FROM q WHERE k = a)", False),
+        ("SELECT a FROM p WHERE 1 < (SELECT count(*) FROM q WHERE k = a AND v > 1 OR k = a)", True),
+        ("SELECT a FROM p WHERE 1 < (SELECT count(*) FROM q WHERE k = a OR v = b)", False),
     ],
 )
 def test_forms_of_subqueries(query, is_known):
     assert is_join(query) == is_known
+
+
+@pytest.mark.parametrize(
+    ("condition", "parts"),
+    [
+        ("a = 1", ["a = 1"]),
+        ("a = 1 OR b = 1", ["a = 1 OR b = 1"]),
+        ("a = 1 AND b = 1 OR a = 1 AND b = 2", ["a = 1", "(b = 1) OR (b = 2)"]),
+        ("(a = 1 AND b = 1) OR (b = 2 AND (a = 1)) OR a = 1", ["a = 1"]),
+        (
+            "a = 1 AND b = 1 AND a > b OR (a = 1 AND b = 2)",
+            ["a = 1", "(b = 1 AND a > b) OR (b = 2)"],
+        ),
+    ],
+)
+def test_what_all_sides_of_a_condition_have(condition, parts):
+    tree = read_query(f"SELECT {condition}")[0].selects[0]
+    assert [part.sql for part in factored(Expression(tree))] == parts
+
+
+def test_a_subquery_with_several_rows_fails():
+    comparison = Comparison()
+    query = "SELECT a, (SELECT k FROM u WHERE v = 1{}) AS x FROM t"
+    t = [(1, 1, "1.00", None, "a"), (2, None, None, None, None)]
+    one, two = [(1, 1, 1, None)], [(1, 1, 1, None), (2, 2, 1, None)]
+    for more in ("", " AND u.a = t.a"):
+        none = {"t": t, "u": [], "w": []}
+        case = Case(query.format(more), {**none, "u": one}, none)
+        assert not comparison.problem(case)
+        assert not comparison.problem(replace(case, before=none, after=case.before))
+        wrong = replace(case, after={**none, "u": [*two, two[0]]})
+        with pytest.raises(duckdb.Error, match="scalar"):
+            comparison.problem(wrong)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -22,6 +23,8 @@ _AROUND = (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)
 
 
 _SETS = (exp.Cube, exp.Rollup, exp.GroupingSets)
+_AFTERWARDS = ("rollup", "cube", "grouping_sets")
+"""The arguments of GROUP BY with what follows the grouping expressions."""
 
 
 def _aggregate_of(node: exp.Expr) -> exp.Anonymous | None:
@@ -72,7 +75,7 @@ class Computation:
         self._has_group = group is not None or select.args.get("having") is not None
         if group is None:
             return []
-        if any(v for k, v in group.args.items() if k not in {"expressions", "all"}):
+        if any(v for k, v in group.args.items() if k not in {"expressions", "all", *_AFTERWARDS}):
             raise NotUnderstoodError(
                 reason="GROUPING_SETS", problem="it groups by several sets of columns"
             )
@@ -240,31 +243,51 @@ def _group(
 
 def _grouping(group: exp.Group) -> tuple[list[exp.Expr], list[list[int]] | None]:
     """Return the grouping expressions, and the places of those of each grouping set."""
-    plain = [e for e in group.expressions if not isinstance(e, _SETS)]
-    several = [e for e in group.expressions if isinstance(e, _SETS)]
-    if not several:
-        return plain, None
-    if len(several) > 1:
-        raise NotUnderstoodError(
-            reason="GROUPING_SETS", problem="it combines several grouping sets"
-        )
-    listed = list(plain)
-    elements: list[list[int]] = []
-    for element in several[0].expressions:
-        inner = element.unnest() if isinstance(element, exp.Paren) else element
-        if isinstance(inner, _SETS):
-            raise NotUnderstoodError(reason="GROUPING_SETS", problem="it nests grouping sets")
-        parts = inner.expressions if isinstance(inner, exp.Tuple) else [inner]
-        elements.append(list(range(len(listed), len(listed) + len(parts))))
-        listed += parts
-    base = list(range(len(plain)))
-    return listed, [base + places for places in _expanded(several[0], elements)]
+    listed: list[exp.Expr] = []
+    written = [each for key in _AFTERWARDS for each in group.args.get(key) or ()]
+    if written:  # GROUP BY a, b WITH ROLLUP; GROUP BY a, b GROUPING SETS ((a, b), (a))
+        elements = [_added([each], listed) for each in group.expressions]
+        is_plain = len(written) == 1 and not any(isinstance(e, _SETS) for e in group.expressions)
+        if not is_plain or bool(written[0].expressions) != isinstance(written[0], exp.GroupingSets):
+            raise NotUnderstoodError(
+                reason="GROUPING_SETS", problem="it combines several grouping sets"
+            )
+        if isinstance(written[0], exp.GroupingSets):
+            return listed, _sets_of(written[0], listed)
+        return listed, list(_expanded(written[0], elements))
+    if not any(isinstance(each, _SETS) for each in group.expressions):
+        return group.expressions, None
+    several = [
+        _sets_of(each, listed) if isinstance(each, _SETS) else [_added([each], listed)]
+        for each in group.expressions
+    ]
+    return listed, [[p for part in parts for p in part] for parts in product(*several)]
+
+
+def _sets_of(element: exp.Expr, listed: list[exp.Expr]) -> list[list[int]]:
+    """Return the grouping sets of a part of GROUP BY, whose expressions are added to a list."""
+    if isinstance(element, exp.GroupingSets):
+        return [each for inner in element.expressions for each in _sets_of(inner, listed)]
+    if not isinstance(element, _SETS):
+        return [_placed(element, listed)]
+    if any(isinstance(inner.unnest(), _SETS) for inner in element.expressions):
+        raise NotUnderstoodError(reason="GROUPING_SETS", problem="it nests grouping sets")
+    return list(_expanded(element, [_placed(inner, listed) for inner in element.expressions]))
+
+
+def _placed(element: exp.Expr, listed: list[exp.Expr]) -> list[int]:
+    """Add the expressions of a grouping set to a list, and return their places."""
+    inner = element.unnest() if isinstance(element, exp.Paren) else element
+    return _added(inner.expressions if isinstance(inner, exp.Tuple) else [inner], listed)
+
+
+def _added(parts: Sequence[exp.Expr], listed: list[exp.Expr]) -> list[int]:
+    listed += parts
+    return list(range(len(listed) - len(parts), len(listed)))
 
 
 def _expanded(kind: exp.Expr, elements: list[list[int]]) -> Iterator[list[int]]:
-    if isinstance(kind, exp.GroupingSets):
-        yield from elements
-    elif isinstance(kind, exp.Rollup):
+    if isinstance(kind, exp.Rollup):
         for length in range(len(elements), -1, -1):
             yield [place for element in elements[:length] for place in element]
     else:

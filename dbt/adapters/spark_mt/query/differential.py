@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NoReturn
 from sqlglot import exp
 
 from dbt.adapters.spark_mt.definition.columns import TableName, quote
-from dbt.adapters.spark_mt.query import differential_keys, first_rows, subqueries
+from dbt.adapters.spark_mt.query import differential_keys, first_rows, grouping_sets, subqueries
 from dbt.adapters.spark_mt.query import operators as ops
 from dbt.adapters.spark_mt.query.boundary import UNEXPECTED, guarded
 from dbt.adapters.spark_mt.query.columns_read import narrowed
@@ -213,7 +213,7 @@ def obstacles(tree: ops.Tree) -> tuple[NotIncremental, ...]:
     found = [NotIncremental(code, problem) for code, problem in tree.gaps]
     _, root = _of_first_rows(tree)
     if not tree.gaps:
-        joined = subqueries.without_subqueries(root, subqueries.fresh_ids(root))
+        joined = _without_subqueries(root, subqueries.fresh_ids(root))
         if subqueries.uses_value_again(root) or subqueries.aggregates_value(joined):
             problem = "it computes with a column that is the value of IN (subquery)"
             remedy = "Write EXISTS, or compute with the value where it is made."
@@ -223,6 +223,14 @@ def obstacles(tree: ops.Tree) -> tuple[NotIncremental, ...]:
     for node in ops.walk(root):
         found += _obstacles_of(node)
     return tuple(dict.fromkeys(found))
+
+
+def _without_subqueries(root: ops.Operator, ids: Iterator[int]) -> ops.Operator:
+    """Return a tree with joins in the place of subqueries, and each aggregate with a key."""
+    joined = subqueries.without_subqueries(root, ids)
+    return grouping_sets.expanded(
+        joined, ids, lambda each: differential_keys.partition_of(each) is None
+    )
 
 
 def _function_obstacles(root: ops.Operator) -> Iterator[NotIncremental]:
@@ -356,7 +364,7 @@ class _Root:
         ids = subqueries.fresh_ids(root)
         self._changes = Changes(ids, sources)
         shown = root.output[: len(tree.columns)]
-        root = ops.without_sorts(subqueries.without_subqueries(root, ids))
+        root = ops.without_sorts(_without_subqueries(root, ids))
         self._rows = narrowed(root, ops.keys_in(root))
         self._root = (
             subqueries.passed(self._rows, output=shown) if root.output != shown else self._rows

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 _ALWAYS = frozenset(
     {"count", "count_if", "max", "min", "bool_and", "bool_or", "every", "any", "some"}
     | {"bit_and", "bit_or", "bit_xor", "grouping", "grouping_id"}
-    | {"collect_list", "collect_set", "array_agg"}
+    | {"any_value", "collect_list", "collect_set", "array_agg"}
 )
 """Aggregates with the same value for the same rows in any order, whatever their types; a list if it
-is sorted afterwards."""
+is sorted afterwards, and any value of one."""
 _RANKS = frozenset({"rank", "dense_rank", "percent_rank", "cume_dist"})
 _AVERAGES = frozenset({"avg", "mean"})
 _OF_FIRST = frozenset({"abs", "negative", "positive", "nullif"})

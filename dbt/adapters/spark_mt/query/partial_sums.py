@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.query import expressions as exprs
+from dbt.adapters.spark_mt.query import grouping_sets
 from dbt.adapters.spark_mt.query import operators as ops
 from dbt.adapters.spark_mt.query.boundary import guarded
 from dbt.adapters.spark_mt.query.operator_sql import NotRenderedError, not_rendered
@@ -305,7 +306,8 @@ def partial_sums(tree: ops.Tree) -> PartialSums | None:
     if tree.gaps:
         return None
     ids = fresh_ids(tree.root)
-    root = ops.without_sorts(without_subqueries(tree.root, ids))
+    joined = without_subqueries(tree.root, ids)
+    root = ops.without_sorts(grouping_sets.expanded(joined, ids, lambda _: True))
     node = root
     while isinstance(node, (ops.Project, ops.Filter)):
         node = node.input

@@ -8,6 +8,7 @@ stay an `Apply`. Time windows become columns of the input of an aggregate.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import reduce
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,17 @@ _ZERO_ON_EMPTY = frozenset({"count", "count_if", "regr_count", "approx_count_dis
 _NULL_ON_EMPTY = frozenset(
     {"sum", "avg", "mean", "min", "max", "stddev", "stddev_pop", "stddev_samp", "std", "var_pop"}
     | {"var_samp", "variance", "bool_and", "bool_or", "any", "some", "every", "max_by", "min_by"}
-    | {"median", "percentile", "try_sum", "try_avg", "corr", "covar_pop", "covar_samp", "skewness"}
+    | {
+        "any_value",
+        "median",
+        "percentile",
+        "try_sum",
+        "try_avg",
+        "corr",
+        "covar_pop",
+        "covar_samp",
+        "skewness",
+    }
 )
 _LOGICAL = (exp.Paren, exp.And, exp.Or, exp.Not)
 _KEEPING = (exp.Cast, exp.TryCast, exp.Is, exp.NullSafeEQ)
@@ -135,12 +146,29 @@ def decorrelated(
         elif isinstance(query, ops.Filter):
             if isinstance(query.input, ops.Apply):
                 break
-            for part in query.condition.conjuncts:
+            for part in (p for c in query.condition.conjuncts for p in factored(c)):
                 (correlated if part.keys & outer else local).append(part)
         query = query.input
     if any(e.keys & outer for e in (*ops.expressions_of(query), *values)):
         return None
     return (ops.Filter(query, exprs.all_of(local)) if local else query), correlated, values
+
+
+def factored(condition: exprs.Expression) -> tuple[exprs.Expression, ...]:
+    """Return conditions that are true where one is: what all sides of an OR have is one of them."""
+    tree = condition.tree.unnest()
+    if not isinstance(tree, exp.Or):
+        return (condition,)
+    sides = [exprs.Expression(side).conjuncts for side in tree.flatten()]
+    first, *others = ([part.tree.unnest() for part in side] for side in sides)
+    common = [part for part in first if all(part in other for other in others)]
+    rests = [[p for p in side if p.tree.unnest() not in common] for side in sides]
+    shared = tuple(map(exprs.Expression, dict.fromkeys(common)))
+    if not common or not all(rests):
+        return shared or (condition,)
+    either = [exp.Paren(this=exprs.all_of(rest).tree) for rest in rests]
+    rest = exprs.Expression(reduce(lambda one, other: exp.Or(this=one, expression=other), either))
+    return *shared, rest
 
 
 def without_subqueries(root: ops.Operator, ids: Iterator[int]) -> ops.Operator:
@@ -389,13 +417,28 @@ class _Rewriter:
             if isinstance(below, ops.Project):
                 value = value.over({c.attribute.key: c.expression.tree for c in below.columns})
             below = below.input
+        query = apply.query
         if not isinstance(below, ops.Aggregate) or below.groups or below.sets is not None:
-            return None
-        outer = ops.keys_in(rows)
+            below, value = self._single(query)
+            query = ops.Project(below, (exprs.Named(self._attribute("scalar"), value),))
         if not apply.outer:
-            named = exprs.Named(apply.attribute, apply.query.output[0].expression)
-            return ops.Join(rows, ops.Project(apply.query, (named,)), ops.JoinKind.CROSS)
-        return self._correlated(rows, apply.attribute, value, below, outer)
+            named = exprs.Named(apply.attribute, query.output[0].expression)
+            return ops.Join(rows, ops.Project(query, (named,)), ops.JoinKind.CROSS)
+        return self._correlated(rows, apply.attribute, value, below, ops.keys_in(rows))
+
+    def _single(self, query: ops.Operator) -> tuple[ops.Aggregate, exprs.Expression]:
+        """Return the one row of a subquery as an aggregate, and its value over it.
+
+        Spark fails where a scalar subquery has more rows, and the value does so as well.
+        """
+        column, count_ = query.output[0].expression, self._attribute("count")
+        any_value = exprs.call_of("any_value", column)
+        call = exprs.AggregateCall(self._attribute("any"), any_value, "any_value", (column,))
+        text = exp.Literal.string("a scalar subquery has more than one row")
+        several = exp.GT(this=count_.expression.tree, expression=exp.Literal.number(1))
+        fails = exp.If(this=several, true=exp.Anonymous(this="raise_error", expressions=[text]))
+        value = exp.Case(ifs=[fails], default=call.attribute.expression.tree)
+        return ops.Aggregate(query, (), (call, count_call(count_))), exprs.Expression(value)
 
     def _correlated(
         self,
