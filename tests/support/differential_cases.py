@@ -680,7 +680,8 @@ class RandomCases:
         ]
         if self._random.random() < 0.3:
             second = self._random.choice(relation.columns)[0]
-            calls.append(f"count({number}) OVER (PARTITION BY {second}, {by})")
+            more = self._one_of(f", {by}", "")
+            calls.append(f"count({number}) OVER (PARTITION BY {second}{more})")
         kept = [c for c in relation.columns if self._random.random() < 0.8]
         columns = [*kept, *((self._name(), "BIGINT") for _ in calls)]
         items = [name for name, _ in kept]
@@ -693,8 +694,14 @@ class RandomCases:
         by = self._random.choice(relation.columns)[0]
         order = ", ".join(name for name, _ in relation.columns)
         names = ", ".join(name for name, _ in relation.columns)
-        rank = f"row_number() OVER (PARTITION BY {by} ORDER BY {order})"
         name = self._name()
+        if self._random.random() < 0.3:
+            over = self._one_of(order, f"{by} DESC", f"{self._number(relation)}")
+            ranks = f"rank() OVER (ORDER BY {over}) AS {name}, dense_rank() OVER (ORDER BY {order})"
+            rows = f"SELECT *, {ranks} AS {name}_2 FROM {from_}"
+            condition = self._one_of(f"{name} < 3", f"2 >= {name}_2 OR {name} = 1")
+            return Relation(f"SELECT {names} FROM ({rows}) WHERE {condition}", relation.columns)
+        rank = f"row_number() OVER (PARTITION BY {by} ORDER BY {order})"
         text = f"SELECT {names} FROM (SELECT *, {rank} AS {name} FROM {from_}) WHERE {name} <= 2"
         return Relation(text, relation.columns)
 

@@ -262,8 +262,8 @@ _NOT_DERIVED = {
     "those of the query.",
     "GLOBAL_LIMIT": "OFFSET, or a LIMIT: without ORDER BY, above 10,000, or in a part of the "
     "query. A LIMIT of rows that cannot be more is none.",
-    "WINDOW_WITHOUT_PARTITION_BY": "A window function without PARTITION BY.",
-    "WINDOWS_WITHOUT_COMMON_PARTITION": "Window functions whose PARTITION BY share no column.",
+    "WINDOW_WITHOUT_PARTITION_BY": "A window function without PARTITION BY, of which the query "
+    "needs more than the first rows by their rank.",
     "PROCESSING_TIME_LOOKUP": "A table is looked up at the processing time.",
     "JOIN_WITHOUT_KEY": "An outer, semi or anti join without an equality.",
     "LOOKUP": "A table is looked up as of the moment of each refresh.",

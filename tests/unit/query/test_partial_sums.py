@@ -27,8 +27,8 @@ QUERIES = (
     "SELECT a + 1 AS x, sum(b) / count(*) AS r FROM t GROUP BY a + 1 ORDER BY x",
     "SELECT u.v, sum(t.m) AS s FROM t JOIN u ON t.a = u.k GROUP BY u.v",
     "SELECT x, count(*) AS n FROM (SELECT a AS x FROM t UNION ALL SELECT k FROM u) GROUP BY x",
-    "SELECT a, b, sum(m) AS s, count(b) AS n, CAST(grouping(a) AS INT) AS g FROM t "
-    "GROUP BY CUBE (a, b) HAVING count(*) > 0",
+    "SELECT a, b, sum(m) AS s, count(b) AS n FROM t GROUP BY CUBE (a, b) HAVING count(*) > 0",
+    "SELECT a, CAST(grouping(a) AS INT) AS g FROM t GROUP BY ROLLUP (a) HAVING count(*) > 0",
     "SELECT a, avg(b) AS m FROM t GROUP BY a, ROLLUP (b)",
 )
 

@@ -18,7 +18,13 @@ from typing import TYPE_CHECKING, NoReturn
 from sqlglot import exp
 
 from dbt.adapters.spark_mt.definition.columns import TableName, quote
-from dbt.adapters.spark_mt.query import differential_keys, first_rows, grouping_sets, subqueries
+from dbt.adapters.spark_mt.query import (
+    differential_keys,
+    first_rows,
+    grouping_sets,
+    subqueries,
+    windows,
+)
 from dbt.adapters.spark_mt.query import operators as ops
 from dbt.adapters.spark_mt.query.boundary import UNEXPECTED, guarded
 from dbt.adapters.spark_mt.query.columns_read import narrowed
@@ -44,6 +50,7 @@ from dbt.adapters.spark_mt.query.types import parse_type
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from dbt.adapters.spark_mt.query.expressions import WindowCall
     from dbt.adapters.spark_mt.query.first_rows import TopRows
     from dbt.adapters.spark_mt.query.partial_sums import PartialSums
     from dbt.adapters.spark_mt.query.types import DataType
@@ -222,12 +229,16 @@ def obstacles(tree: ops.Tree) -> tuple[NotIncremental, ...]:
         found += _function_obstacles(root)
     for node in ops.walk(root):
         found += _obstacles_of(node)
+    if windows.without_bound(root):
+        problem = "it uses a window without PARTITION BY"
+        remedy = f"Add PARTITION BY, or keep rows by their rank, up to {first_rows.MOST_FIRST}."
+        found.append(NotIncremental("WINDOW_WITHOUT_PARTITION_BY", problem, remedy))
     return tuple(dict.fromkeys(found))
 
 
 def _without_subqueries(root: ops.Operator, ids: Iterator[int]) -> ops.Operator:
-    """Return a tree with joins in the place of subqueries, and each aggregate with a key."""
-    joined = subqueries.without_subqueries(root, ids)
+    """Return a tree with joins in the place of subqueries, and operators with keys."""
+    joined = windows.separated(subqueries.without_subqueries(root, ids))
     return grouping_sets.expanded(
         joined, ids, lambda each: differential_keys.partition_of(each) is None
     )
@@ -263,7 +274,7 @@ def _obstacles_of(node: ops.Operator) -> Iterator[NotIncremental]:
     elif isinstance(node, ops.Aggregate):
         yield from _aggregate_obstacles(node)
     elif isinstance(node, ops.Window):
-        yield from _window_obstacles(node)
+        yield from _window_obstacles(node.calls)
 
 
 def _aggregate_obstacles(node: ops.Aggregate) -> Iterator[NotIncremental]:
@@ -285,19 +296,11 @@ def _aggregate_obstacles(node: ops.Aggregate) -> Iterator[NotIncremental]:
             yield NotIncremental("GROUPING_SETS", problem, remedy)
 
 
-def _window_obstacles(node: ops.Window) -> Iterator[NotIncremental]:
-    for call in node.calls:
+def _window_obstacles(calls: Sequence[WindowCall]) -> Iterator[NotIncremental]:
+    for call in calls:
         if call.name in ORDER_DEPENDENT and not call.order:
             problem = f"the value of {call.name} depends on the order of the rows"
             yield NotIncremental("NONDETERMINISTIC", problem, "Add ORDER BY to its window.")
-    if differential_keys.partition_of(node) is None:
-        if not all(call.partition for call in node.calls):
-            problem = "it uses a window without PARTITION BY"
-            yield NotIncremental("WINDOW_WITHOUT_PARTITION_BY", problem, "Add PARTITION BY.")
-        else:
-            problem = "its windows have no column of PARTITION BY in common"
-            remedy = "Compute each window in a materialized table of its own."
-            yield NotIncremental("WINDOWS_WITHOUT_COMMON_PARTITION", problem, remedy)
 
 
 @guarded(_no_change, ChangeNotSupportedError)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.query import expressions as exprs
 from dbt.adapters.spark_mt.query import operators as ops
 from dbt.adapters.spark_mt.query.subqueries import time_windows
+from dbt.adapters.spark_mt.query.windows import common_partition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -40,7 +41,8 @@ class Partition:
 def partition_of(_: ops.Operator) -> Partition | None:
     """Return the key by which an operator is partitioned; None if there is none.
 
-    The key of a global aggregate is empty: all of its rows depend on all rows of the input.
+    The key of a global aggregate is empty: all of its rows depend on all rows of the input. So is
+    that of a window without PARTITION BY.
     """
     return None
 
@@ -67,8 +69,9 @@ def _(node: ops.SetOperation) -> Partition | None:
 
 @partition_of.register
 def _(node: ops.Window) -> Partition | None:
-    common = _common_partition(node)
-    return Partition((common,), common) if common else None
+    common = common_partition(node.calls)
+    is_whole = not any(call.partition for call in node.calls)
+    return Partition((common,), common) if common or is_whole else None
 
 
 @partition_of.register
@@ -112,11 +115,6 @@ def _common_groups(node: ops.Aggregate) -> list[int]:
         for i, group in enumerate(node.groups)
         if all(i in each for each in sets) and "session_window" not in group.expression.calls
     ]
-
-
-def _common_partition(node: ops.Window) -> tuple[exprs.Expression, ...]:
-    first, *others = (call.partition for call in node.calls)
-    return tuple(e for e in first if all(e in other for other in others))
 
 
 def semi_join(node: ops.Operator, pairs: Sequence[Pair], keys: ops.Operator) -> ops.Join:
@@ -204,7 +202,7 @@ class _Narrowing:
 
     @_narrowed.register
     def _(self, node: ops.Window, pairs: tuple[Pair, ...]) -> tuple[ops.Operator, bool]:
-        common = _common_partition(node)
+        common = common_partition(node.calls)
         plain = {e.attribute for e in common if e.attribute}
         kept = tuple(p for p in pairs if p[0] in common or p[0].keys <= plain)
         return self._input(node, pairs, kept)
