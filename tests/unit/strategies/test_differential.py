@@ -267,3 +267,28 @@ def test_two_columns_of_one_name_have_no_type_mismatch():
     for each in (definition, by_name):
         assert "TOP_OF_OTHER_TYPES" not in codes(choose(each, found))
         assert "DUPLICATE_NAMES" in codes(choose(each, found))
+
+
+NO_KEY = "SELECT o.user_id, o.price FROM orders o LEFT JOIN orders p ON o.id < p.id"
+
+
+def test_strict_refuses_what_every_refresh_would_refuse():
+    with raises(conditions.NOT_INCREMENTAL) as caught:
+        table(NO_KEY)
+    (violation,) = caught.value.violations
+    assert violation.endswith("(JOIN_WITHOUT_KEY)")
+    choice = choose(*table(NO_KEY, options=()))
+    assert (choice.strategy, codes(choice)) == ("recompute", ["JOIN_WITHOUT_KEY"])
+
+
+def test_what_only_some_refreshes_refuse_is_named():
+    other = replace(table_source("refunds"), format="delta")
+    columns = SourceColumns("spark_catalog.sales.refunds", COLUMNS.columns)
+    query = NO_KEY.replace("JOIN orders p", "JOIN refunds p")
+    found = analyzed(query, DDL, SOURCE, other, source_columns=(COLUMNS, columns))
+    declared = DeclaredDefinition(query, options=STRICT)
+    choice = choose(Engine().knows(found).resolve(declared).definition, found)
+    assert choice.strategy == NAME
+    first, second, *_ = choice.reasons
+    assert (first.code, second.code) == ("RULES", "JOIN_WITHOUT_KEY")
+    assert second.text.startswith("not by each refresh: a side of a join")

@@ -69,7 +69,10 @@ def _possible(table: TableFacts) -> strategy.Choice | strategy.Refusal:
     """Return that changed rows are computed, or every reason why the definition forbids it."""
     if problems := _switched_off(table) or tuple(_problems(table)) or _of_query(table):
         return strategy.Refusal(strategy.DIFFERENTIAL, problems)
-    reasons = (_rules(table), *strategy.follows(table.followed))
+    rules = _of_any_change(table)
+    if not any(reason.code == RULES for reason in rules):
+        return strategy.Refusal(strategy.DIFFERENTIAL, rules)
+    reasons = (*rules, *strategy.follows(table.followed))
     return strategy.Choice(
         strategy.INCREMENTAL, strategy.DIFFERENTIAL, reasons, strategy.Write.CHANGE
     )
@@ -130,6 +133,24 @@ def _of_query(table: TableFacts) -> tuple[Reason, ...]:
 def _reason(found: NotIncremental) -> Reason:
     remedy = f" ({found.remedy})" if found.remedy else ""
     return Reason(found.code, "", found.problem + remedy)
+
+
+def _of_any_change(table: TableFacts) -> tuple[Reason, ...]:
+    """Return by which rules changes are derived, and what some or all changes need instead.
+
+    Where all sources together have no rules, some refreshes may: those after a change of one.
+    """
+    every = _rules(table)
+    if every.code == RULES:
+        return (every,)
+    kinds = (ChangeKind.ADDED, ChangeKind.REMOVED)
+    names = dict.fromkeys(str(scan.relation) for scan in scans(table.tree.root))
+    found = [_rules(table, {name: kind}) for name in names for kind in kinds]
+    some = [rules for rules in found if rules.code == RULES][-1:]
+    needs = [reason for reason in (*found, every) if reason.code != RULES]
+    if some:
+        needs = [replace(need, text=f"not by each refresh: {need.text}") for need in needs]
+    return tuple(dict.fromkeys((*some, *needs)))
 
 
 def _no_rules(problem: str) -> Reason:
