@@ -137,11 +137,12 @@ class Workplace:
         if isinstance(wanted, Exception):
             case.gives(_spark_condition(wanted))
             return
+        named = f"{case.table}{self._columns(case.result.text)}"
         for outcome in CREATED:
             case.result = replace(case.result, outcome=outcome)
             try:
                 self._tables.execute(
-                    f"CREATE MATERIALIZED TABLE {case.table} WITH ('incremental' = '{outcome}') "
+                    f"CREATE MATERIALIZED TABLE {named} WITH ('incremental' = '{outcome}') "
                     "FRESHNESS = INTERVAL '1' MINUTE REFRESH_MODE = CONTINUOUS AS "
                     f"{case.result.text}"
                 )
@@ -212,6 +213,13 @@ class Workplace:
             return self.session.sql(text).collect()
         except Exception as error:  # noqa: BLE001 - the query may be one that Spark refuses
             return error
+
+    def _columns(self, text: str) -> str:
+        """Return a list of columns for a query that gives two columns the same name."""
+        names = self.session.sql(text).columns
+        is_distinct = len({name.lower() for name in names}) == len(names)
+        listed = ", ".join(f"c{place}" for place in range(len(names)))
+        return "" if is_distinct else f" ({listed})"
 
     def is_determined(self, text: str, wanted: Sequence[Row]) -> bool:
         """Whether a query returns the same rows in whatever order it reads its sources' rows."""

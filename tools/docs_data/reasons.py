@@ -267,7 +267,6 @@ _NOT_DERIVED = {
     "PROCESSING_TIME_LOOKUP": "A table is looked up at the processing time.",
     "JOIN_WITHOUT_KEY": "An outer, semi or anti join without an equality.",
     "LOOKUP": "A table is looked up as of the moment of each refresh.",
-    "DUPLICATE_NAMES": "Two columns of the query have the same name.",
     "PATH": "A source is named by its path.",
     "FOREIGN_ROWS": "Another program changed rows of the table, which a recompute overwrites.",
     "PARTITIONS": "Some partitions were refreshed to another state of the sources than the rest.",

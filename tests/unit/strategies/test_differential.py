@@ -20,6 +20,7 @@ from dbt.adapters.spark_mt.definition.positions import (
 )
 from dbt.adapters.spark_mt.query import differential, operator_sql, partial_sums
 from dbt.adapters.spark_mt.query.analyzer import SourceKind
+from dbt.adapters.spark_mt.query.operator_builder import definition_tree
 from dbt.adapters.spark_mt.strategies.choice import choose
 from dbt.adapters.spark_mt.strategies.strategy import (
     Cost,
@@ -258,15 +259,15 @@ def test_a_change_that_failed_is_the_reason_for_the_recompute():
     assert (choice.strategy, [r.code for r in choice.reasons]) == ("recompute", ["CHANGE_FAILED"])
 
 
-def test_two_columns_of_one_name_have_no_type_mismatch():
+def test_columns_of_one_name_are_derived_under_a_column_list():
     query = "SELECT user_id, price, id AS user_id FROM orders ORDER BY price DESC, id LIMIT 3"
-    found = analyzed(query, "user_id INT; price DECIMAL(10,2); user_id STRING", SOURCE)
+    ddl = "user_id INT; price DECIMAL(10,2); user_id STRING"
+    found = analyzed(query, ddl, SOURCE, source_columns=(COLUMNS,))
     names = tuple(map(ColumnSpec, "abc"))
     definition = Engine().knows(found).resolve(DeclaredDefinition(query, columns=names)).definition
-    by_name = replace(definition, declared=DeclaredDefinition(query))
-    for each in (definition, by_name):
-        assert "TOP_OF_OTHER_TYPES" not in codes(choose(each, found))
-        assert "DUPLICATE_NAMES" in codes(choose(each, found))
+    choice = choose(definition, found)
+    assert (choice.strategy, choice.reasons[0].code) == (NAME, "RULES")
+    assert definition_tree(definition, found).columns == ("column_0", "column_1", "column_2")
 
 
 NO_KEY = "SELECT o.user_id, o.price FROM orders o LEFT JOIN orders p ON o.id < p.id"

@@ -27,6 +27,13 @@ def parts_of(name: str) -> Parts:
     )
 
 
+def distinct_names(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return names of columns, or numbered ones where two are equal in any case."""
+    if len({name.lower() for name in names}) == len(names):
+        return names
+    return tuple(f"column_{number}" for number in range(len(names)))
+
+
 def quote_text(text: str) -> str:
     r"""Return `text` as a Spark string literal.
 

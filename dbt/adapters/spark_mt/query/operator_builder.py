@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from dbt.adapters.spark_mt.definition.columns import distinct_names
 from dbt.adapters.spark_mt.query import expressions as exprs
 from dbt.adapters.spark_mt.query import operators as ops
 from dbt.adapters.spark_mt.query import relations
@@ -54,13 +55,16 @@ def _not_understood(problem: str) -> ops.Tree:
 
 @guarded(_not_understood)
 def definition_tree(definition: ResolvedDefinition, analyzed: AnalyzedQuery) -> ops.Tree:
-    """Return the operator tree of a definition's query, over its recorded columns."""
+    """Return the operator tree of a definition's query, over its recorded columns.
+
+    The columns of its result are numbered where two have the same name.
+    """
     recorded = {each.source.lower() for each in definition.source_columns}
     now = (*analyzed.source_columns, *analyzed.more_columns)
     more = tuple(each for each in now if each.source.lower() not in recorded)
     lookups = frozenset(str(name).lower() for name in analyzed.lookups)
     types = tuple((each.source, tuple((f.name, f.type) for f in each.columns)) for each in now)
-    return _tree(
+    tree = _tree(
         definition.expanded_query,
         definition.context,
         definition.query_columns,
@@ -69,6 +73,8 @@ def definition_tree(definition: ResolvedDefinition, analyzed: AnalyzedQuery) -> 
         lookups=lookups,
         types=types,
     )
+    names = distinct_names(tree.columns)
+    return tree if names == tree.columns else replace(tree, columns=names)
 
 
 @guarded(_not_understood)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition import conditions
-from dbt.adapters.spark_mt.definition.columns import Column, ColumnSpec, quote
+from dbt.adapters.spark_mt.definition.columns import Column, ColumnSpec, distinct_names, quote
 from dbt.adapters.spark_mt.definition.errors import (
     InvalidDefinitionError,
     InvalidTypeError,
@@ -286,7 +286,7 @@ def is_by_name(definition: ResolvedDefinition) -> bool:
 
 def projection(definition: ResolvedDefinition) -> tuple[str, ...]:
     """Return an SQL expression for each column of the table, over `content_query`'s inner names."""
-    names = _inner_names(definition)
+    names = inner_names(definition)
     typed = any(spec.type is not None for spec in definition.declared.columns)
 
     def expression(inner: str, column: Column) -> str:
@@ -313,15 +313,14 @@ def content_query(definition: ResolvedDefinition, body: str) -> str:
         A query that takes the columns of `body` by their recorded names. If a query has one name
         twice it takes them by position; the caller has compared the names in order.
     """
-    names = quoted_names(_inner_names(definition))
+    names = quoted_names(inner_names(definition))
     alias = "`_`" if has_distinct_columns(definition) else f"`_`({names})"
     return f"SELECT {', '.join(projection(definition))} FROM (\n{body}\n) AS {alias}"
 
 
 def has_distinct_columns(definition: ResolvedDefinition) -> bool:
     """Return whether the names of the query's own columns are distinct."""
-    names = definition.query_columns
-    return len({name.lower() for name in names}) == len(names)
+    return inner_names(definition) == definition.query_columns
 
 
 def null_column(column: Column) -> str:
@@ -329,12 +328,9 @@ def null_column(column: Column) -> str:
     return f"CAST(NULL AS {_cast_type(column.type) or column.type}) AS {quote(column.name)}"
 
 
-def _inner_names(definition: ResolvedDefinition) -> tuple[str, ...]:
+def inner_names(definition: ResolvedDefinition) -> tuple[str, ...]:
     """Return the query's own names, or numbers if a query has one name twice."""
-    names = definition.query_columns
-    if has_distinct_columns(definition):
-        return names
-    return tuple(f"column_{number}" for number in range(len(names)))
+    return distinct_names(definition.query_columns)
 
 
 def _cast_type(text: str) -> str | None:

@@ -17,7 +17,7 @@ from dbt.adapters.spark_mt.query.analyzer import SourceKind
 from dbt.adapters.spark_mt.query.boundary import UNEXPECTED, guarded
 from dbt.adapters.spark_mt.query.operators import scans
 from dbt.adapters.spark_mt.query.partial_sums import summable_types
-from dbt.adapters.spark_mt.resolution.columns import has_distinct_columns, stored_columns
+from dbt.adapters.spark_mt.resolution.columns import stored_columns
 from dbt.adapters.spark_mt.resolution.options import Incremental
 from dbt.adapters.spark_mt.strategies import reasons, strategy
 from dbt.adapters.spark_mt.strategies.reasons import Reason
@@ -92,9 +92,7 @@ def _problems(table: TableFacts) -> Iterator[Reason]:
     """Yield what the baseline, the columns and the sources of a table forbid."""
     if table.baseline is not None:
         yield Reason("BASELINE", "", "the table counts its sources from a baseline")
-    if not has_distinct_columns(table.definition):
-        yield Reason("DUPLICATE_NAMES", "", "two columns of its result have the same name")
-    elif differential.first_rows_of(table.tree) is not None and _has_other_types(table):
+    if differential.first_rows_of(table.tree) is not None and _has_other_types(table):
         text = "its first rows are stored with other types than those by which they are sorted"
         yield Reason("TOP_OF_OTHER_TYPES", "", text)
     yield from _moving(table)

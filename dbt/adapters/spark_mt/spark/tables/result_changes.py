@@ -263,7 +263,9 @@ class ResultChanges:
         columns = ", ".join(
             f"{quote(column.name)} AS {quote(name)}"
             for name, column in zip(
-                resolved.query_columns, table_columns.stored_columns(resolved), strict=True
+                table_columns.inner_names(resolved),
+                table_columns.stored_columns(resolved),
+                strict=True,
             )
         )
         table = table_of(self._details, step.definition.name)
@@ -335,6 +337,9 @@ def _raise_if_unfit(definition: StoredDefinition, columns: Sequence[Column]) -> 
     Operators of a change, such as the union with own rows, have STRING for CHAR and VARCHAR.
     """
     resolved = replace(definition.resolved, columns=_unbounded(definition.resolved.columns))
+    if not table_columns.has_distinct_columns(resolved):  # whose names in a change are numbered
+        pairs = zip(columns, resolved.query_columns, strict=True)
+        columns = [replace(column, name=name) for column, name in pairs]
     raise_if_unfit(replace(definition, resolved=resolved), _unbounded(columns))
 
 
@@ -345,8 +350,9 @@ def _unbounded(columns: Sequence[Column]) -> tuple[Column, ...]:
 def _of_table(definition: ResolvedDefinition, columns: tuple[str, ...]) -> tuple[str, ...]:
     """Return the table's names of columns of the query."""
     names = table_columns.Names.of(definition.context)
+    inner = table_columns.inner_names(definition)
     places = {
-        names.fold(definition.query_columns[place]): column.name
+        names.fold(inner[place]): column.name
         for place, column in zip(
             table_columns.query_positions(definition), definition.columns, strict=True
         )
