@@ -160,6 +160,29 @@ def test_what_is_of_spark_stays_so(spark):
     assert error.getCondition() == "PARSE_SYNTAX_ERROR"
 
 
+def test_statements_leave_no_thread_and_no_file(manager, spark):
+    """Threads and connections between Spark and Python are used again."""
+
+    def used():
+        processes = manager.process.pid, manager.jvm
+        return [
+            len([*Path(f"/proc/{process}/{what}").iterdir()])
+            for process in processes
+            for what in ("fd", "task")
+        ]
+
+    def run():
+        for number in range(40):
+            failure(lambda number=number: spark.sql(f"DROP MATERIALIZED TABLE a b {number}"))
+
+    run()
+    before = used()
+    run()
+    after = used()
+    # Spark starts some threads of its own meanwhile.
+    assert all(now < then + 20 for now, then in zip(after, before, strict=True)), (before, after)
+
+
 def test_a_wrong_token_is_refused_by_spark(manager):
     """Before it parses anything."""
     from pyspark.sql import SparkSession

@@ -212,7 +212,8 @@ UNSUPPORTED_EXPLAIN = _statement(
     "EXPLAIN of a statement that changes no definition, or in one of Spark's modes.",
     text="EXPLAIN does not take {what}.",
     remedy=(
-        "It shows what CREATE … and ALTER … AS query would do, without doing it, and has no modes."
+        "It shows what CREATE …, ADOPT … and ALTER … AS query would do, without doing it, and has "
+        "no modes."
     ),
 )
 
@@ -1660,12 +1661,6 @@ SQL_NOT_A_QUERY = _spark(
         "statement out for that, and again for its rows."
     ),
     remedy="Send it as a command, which runs once, as spark.sql() does. Nothing was done.",
-)
-SQL_CANCELED = _spark(
-    "MATERIALIZED_TABLE_SQL_CANCELED",
-    "A statement was interrupted before it began.",
-    text="The statement was interrupted while it waited for others to end.",
-    remedy="Run it again. Nothing was done.",
 )
 SQL_BEFORE_STOP = _spark(
     "MATERIALIZED_TABLE_SQL_BEFORE_STOP",

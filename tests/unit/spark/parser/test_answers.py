@@ -6,7 +6,6 @@ import json
 import logging
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
-from threading import Event, Thread
 
 import pytest
 
@@ -34,19 +33,16 @@ class Statement:
 
 
 class Engine:
-    """An engine whose statements wait until they may end."""
+    """An engine that notes what it is asked for."""
 
-    def __init__(self, error=None):
-        self.error = error
+    def __init__(self):
+        self.error = None
         self.begun: list[tuple[object, str, str]] = []
         self.interrupted: list[str] = []
-        self.has_begun, self.may_end = Event(), Event()
 
     def carry_out(self, spark, text, request_id):
-        """Note the statement, and wait."""
+        """Note the statement."""
         self.begun.append((spark, text, request_id))
-        self.has_begun.set()
-        assert self.may_end.wait(10)
         if self.error is not None:
             raise self.error
         return ROWS
@@ -54,20 +50,17 @@ class Engine:
     def interrupt(self, request_id):
         """Note the request."""
         self.interrupted.append(request_id)
-        self.may_end.set()
 
 
 @pytest.fixture
 def engine():
-    """An engine that does not wait."""
-    engine = Engine()
-    engine.may_end.set()
-    return engine
+    """An engine without an error."""
+    return Engine()
 
 
-def answered(engine, statement, **more):
+def answered(engine, statement):
     """The answer to a statement."""
-    return json.loads(answers.Answers(engine, **more).answer(statement))
+    return json.loads(answers.Answers(engine).answer(statement))
 
 
 def test_rows_of_a_statement(engine):
@@ -88,42 +81,9 @@ def test_what_cannot_be_right_is_refused(engine, flags, condition):
     assert engine.begun == []
 
 
-def test_a_statement_waits_for_a_place_and_can_be_interrupted():
-    """The one that waits is refused, the one that runs is interrupted by the engine."""
-    engine = Engine()
-    both = answers.Answers(engine, at_most=1)
-    said: dict[str, dict] = {}
-
-    def run(name):
-        said[name] = json.loads(both.answer(Statement(name)))
-
-    first, second = (Thread(target=run, args=(name,)) for name in ("first", "second"))
-    first.start()
-    assert engine.has_begun.wait(10)
-    second.start()
-    while "second" not in both._interrupted:
-        pass
-    engine.interrupt = lambda _: None
-    both.interrupt("second")
-    second.join(10)
-    assert said["second"]["error"]["condition"] == "MATERIALIZED_TABLE_SQL_CANCELED"
-    assert said["second"]["error"]["sql_state"] == "57014"
-    engine.may_end.set()
-    first.join(10)
-    assert said["first"]["rows"] == [[1]]
-    assert both._interrupted == {}
-
-
-def test_a_running_statement_is_interrupted_by_the_engine():
-    """An interrupt of one that is over does nothing."""
-    engine = Engine()
-    one = answers.Answers(engine)
-    thread = Thread(target=one.answer, args=(Statement("a"),))
-    thread.start()
-    assert engine.has_begun.wait(10)
-    one.interrupt("a")
-    thread.join(10)
-    one.interrupt("a")
+def test_an_interrupt_goes_to_the_engine(engine):
+    """It knows what it carries out."""
+    answers.Answers(engine).interrupt("a")
     assert engine.interrupted == ["a"]
 
 

@@ -10,7 +10,15 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Properties;
 import java.util.UUID;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
 import java.util.function.BiFunction;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
@@ -56,6 +64,13 @@ public final class StatementHook extends scala.runtime.AbstractFunction2 {
     static final ObjectMapper JSON = new ObjectMapper();
     static final long INTERRUPT_AGAIN_MS = 500L;
     static final int INTERRUPTS = 120;
+    static final int AT_MOST = 16;
+
+    /** What carries out statements, as many at the same time as it has threads; others wait. */
+    static final ThreadPoolExecutor WORKERS = started(AT_MOST, "materialized-table-statement");
+
+    /** What asks Python short questions. */
+    static final ThreadPoolExecutor ASKER = started(1, "materialized-table-question");
 
     private final Pattern mention;
     private final String keywords;
@@ -118,7 +133,35 @@ public final class StatementHook extends scala.runtime.AbstractFunction2 {
         if (!isComment && (first.isEmpty() || keywords.indexOf(" " + first + " ") < 0)) {
             return false;
         }
-        return mention.matcher(text).find() && "true".equals(engine.apply("is_ours", text));
+        return mention.matcher(text).find() && "true".equals(ask("is_ours", text));
+    }
+
+    Object ask(String question, Object argument) {
+        FutureTask asked = new FutureTask(new Question(engine, question, argument));
+        ASKER.execute(asked);
+        Object answer = null;
+        try {
+            answer = asked.get();
+        } catch (Exception error) {
+            Platform.throwException(causeOf(error));
+        }
+        return answer;
+    }
+
+    static Throwable causeOf(Exception error) {
+        return error instanceof ExecutionException ? error.getCause() : error;
+    }
+
+    /**
+     * Start threads that never end: py4j opens a connection to Python for each thread that calls it,
+     * and closes none. They start before the first client comes, so they inherit nothing of one.
+     */
+    private static ThreadPoolExecutor started(int threads, String name) {
+        ThreadPoolExecutor made = new ThreadPoolExecutor(
+            threads, threads, 0L, TimeUnit.SECONDS, new LinkedBlockingQueue(), new Threads(name)
+        );
+        made.prestartAllCoreThreads();
+        return made;
     }
 
     Throwable failed(Map error) {
@@ -269,24 +312,24 @@ public final class StatementHook extends scala.runtime.AbstractFunction2 {
             for (int i = 0; i < callers.length; i++) {
                 isLookedAt |= callers[i].getClassName().contains("SparkConnectAnalyzeHandler");
             }
-            Work work = new Work(hook.engine, this);
-            work.start();
+            FutureTask work = new FutureTask(new Work(hook.engine, this));
+            WORKERS.execute(work);
+            String answer = null;
             try {
-                work.join();
-            } catch (InterruptedException interrupted) {
-                interrupt(work);
-                Platform.throwException(interrupted);
+                answer = (String) work.get();
+            } catch (Exception error) {
+                if (error instanceof InterruptedException && !WORKERS.remove(work)) {
+                    interrupt(work);
+                }
+                Platform.throwException(causeOf(error));
             }
-            return Collections.singletonList(answer(work)).iterator();
+            return Collections.singletonList(rows(answer)).iterator();
         }
 
-        private Rows answer(Work work) {
-            if (work.failure != null) {
-                Platform.throwException(work.failure);
-            }
+        private Rows rows(String json) {
             Map answer = null;
             try {
-                answer = (Map) JSON.readValue(work.answer, Map.class);
+                answer = (Map) JSON.readValue(json, Map.class);
             } catch (Exception error) {
                 Platform.throwException(error);
             }
@@ -297,38 +340,79 @@ public final class StatementHook extends scala.runtime.AbstractFunction2 {
         }
 
         /** Interrupt the statement until it has ended, so that its last state is in the log. */
-        private void interrupt(Work work) {
-            for (int i = 0; i < INTERRUPTS && work.isAlive(); i++) {
-                hook.engine.apply("interrupt", id);
+        private void interrupt(FutureTask work) {
+            boolean isInterruptedAgain = false;
+            for (int i = 0; i < INTERRUPTS && !work.isDone() && !isInterruptedAgain; i++) {
+                hook.ask("interrupt", id);
                 try {
-                    work.join(INTERRUPT_AGAIN_MS);
-                } catch (InterruptedException again) {
-                    return;
+                    work.get(INTERRUPT_AGAIN_MS, TimeUnit.MILLISECONDS);
+                } catch (Exception error) {
+                    isInterruptedAgain = error instanceof InterruptedException;
                 }
             }
         }
     }
 
-    /** Thread in which Python works, so that the client's own can be interrupted. */
-    static final class Work extends Thread {
+    /** A question to Python. */
+    static final class Question implements Callable {
         private final BiFunction engine;
-        private final Statement statement;
-        String answer;
-        Throwable failure;
+        private final String question;
+        private final Object argument;
 
-        Work(BiFunction engine, Statement statement) {
-            super("materialized-table-" + statement.id());
-            setDaemon(true);
+        Question(BiFunction engine, String question, Object argument) {
             this.engine = engine;
-            this.statement = statement;
+            this.question = question;
+            this.argument = argument;
         }
 
-        public void run() {
+        public Object call() {
+            return engine.apply(question, argument);
+        }
+    }
+
+    /** A statement that Python carries out, with what Spark keeps by thread as its client has it. */
+    static final class Work implements Callable {
+        private final ClassLoader loader = Thread.currentThread().getContextClassLoader();
+        private final BiFunction engine;
+        private final Statement statement;
+        private final SparkSession session;
+        private final Properties properties; // tags of the operation, by which it is interrupted
+
+        Work(BiFunction engine, Statement statement) {
+            this.engine = engine;
+            this.statement = statement;
+            session = (SparkSession) statement.session();
+            properties = (Properties) session.sparkContext().getLocalProperties().clone();
+        }
+
+        public Object call() {
+            Thread thread = Thread.currentThread();
+            ClassLoader own = thread.getContextClassLoader();
+            thread.setContextClassLoader(loader);
+            session.sparkContext().setLocalProperties(properties);
+            org.apache.spark.sql.SparkSession.setActiveSession(session);
             try {
-                answer = (String) engine.apply("carry_out", statement);
-            } catch (Throwable error) {
-                failure = error;
+                return engine.apply("carry_out", statement);
+            } finally {
+                org.apache.spark.sql.SparkSession.clearActiveSession();
+                session.sparkContext().setLocalProperties(new Properties());
+                thread.setContextClassLoader(own);
             }
+        }
+    }
+
+    /** Maker of threads that do not keep the driver from ending. */
+    static final class Threads implements ThreadFactory {
+        private final String name;
+
+        Threads(String name) {
+            this.name = name;
+        }
+
+        public Thread newThread(Runnable work) {
+            Thread made = new Thread(work, name);
+            made.setDaemon(true);
+            return made;
         }
     }
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from contextlib import contextmanager
 from datetime import datetime, timezone
-from threading import BoundedSemaphore, Event, Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dbt.adapters.spark_mt.definition import conditions
@@ -15,16 +13,12 @@ from dbt.adapters.spark_mt.execution.errors import problem_of
 from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pyspark.sql import SparkSession
 
     from dbt.adapters.spark_mt.execution.results import StatementResult
 
 
 _LOGGER = logging.getLogger(__name__)
-_AT_MOST = 16
-_LOOK_EVERY_S = 0.2
 _MICROS = 1_000_000
 SQL_STATES = {
     "MATERIALIZED_TABLE_ALREADY_EXISTS": "42P07",
@@ -32,7 +26,6 @@ SQL_STATES = {
     "MATERIALIZED_TABLE_EXPECTED": "42809",
     "MATERIALIZED_TABLE_NOT_FOUND": "42P01",
     "MATERIALIZED_TABLE_SQL_BEFORE_STOP": "57P01",
-    "MATERIALIZED_TABLE_SQL_CANCELED": "57014",
     "MATERIALIZED_TABLE_STATEMENT_FAILED": "58000",
     "MATERIALIZED_TABLE_UNEXPECTED_ERROR": "XX000",
 }
@@ -73,18 +66,14 @@ class SqlEngine(Protocol):
 
 
 class Answers:
-    """Statements of all clients; a few are carried out at the same time, others wait.
+    """Answers to the statements of all clients.
 
     Args:
         engine: Carries them out.
-        at_most: How many at the same time.
     """
 
-    def __init__(self, engine: SqlEngine, at_most: int = _AT_MOST) -> None:
+    def __init__(self, engine: SqlEngine) -> None:
         self._engine = engine
-        self._places = BoundedSemaphore(at_most)
-        self._interrupted: dict[str, Event] = {}
-        self._lock = Lock()
         self._is_closed = False
 
     def close(self) -> None:
@@ -100,43 +89,17 @@ class Answers:
         return json.dumps(rows_document(result))
 
     def interrupt(self, statement_id: str) -> None:
-        """Interrupt a statement, whether it waits or runs."""
-        with self._lock:
-            found = self._interrupted.get(statement_id)
-        if found is not None:
-            found.set()
-            self._engine.interrupt(statement_id)
+        """Interrupt what a statement runs at this moment, if it is not over."""
+        self._engine.interrupt(statement_id)
 
     def _result(self, statement: PassedStatement) -> StatementResult:
         if statement.has_parameters:
             raise conditions.SQL_PARAMETERS()
         if statement.is_looked_at:
             raise conditions.SQL_NOT_A_QUERY()
-        with self._place(statement.id):
-            return self._engine.carry_out(statement.session(), statement.text, statement.id)
-
-    @contextmanager
-    def _place(self, statement_id: str) -> Iterator[None]:
-        interrupted = Event()
-        with self._lock:
-            self._interrupted[statement_id] = interrupted
-        try:
-            while not self._places.acquire(timeout=_LOOK_EVERY_S):
-                self._refuse(interrupted)
-            try:
-                self._refuse(interrupted)
-                yield
-            finally:
-                self._places.release()
-        finally:
-            with self._lock:
-                del self._interrupted[statement_id]
-
-    def _refuse(self, interrupted: Event) -> None:
-        if interrupted.is_set():
-            raise conditions.SQL_CANCELED()
         if self._is_closed:
             raise conditions.SQL_BEFORE_STOP()
+        return self._engine.carry_out(statement.session(), statement.text, statement.id)
 
 
 def error_document(error: Exception) -> dict[str, Any]:

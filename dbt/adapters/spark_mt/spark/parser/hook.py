@@ -25,7 +25,16 @@ if TYPE_CHECKING:
 
 SOURCE = Path(__file__).with_name("StatementHook.java")
 CLASS = "dbt.adapters.spark_mt.StatementHook"
-NESTED = ("Failed", "Parser", "Refused", "Rows", "Statement", "Work")
+NESTED = (
+    "Failed",
+    "Parser",
+    "Question",
+    "Refused",
+    "Rows",
+    "Statement",
+    "Threads",
+    "Work",
+)
 _LOGGER = logging.getLogger(__name__)
 _JAVA_RELEASE = 8
 """Of static methods in interfaces; Janino's own default is older."""
