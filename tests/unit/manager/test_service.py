@@ -62,7 +62,7 @@ def test_without_any_there_is_nothing_to_wait_for(batches):
     assert Host(batches.__getitem__).drain(0)
 
 
-@pytest.mark.parametrize("slow", ["loop", "dispatcher", "hosting", "all"])
+@pytest.mark.parametrize("slow", ["loop", "requests", "dispatcher", "hosting", "all"])
 def test_all_parts_of_a_manager_share_the_time_to_stop(slow, monkeypatch):
     """Whatever takes all of its time, --stop-within is the sum: the supervisor waits no longer."""
     clock = [100.0]
@@ -80,6 +80,7 @@ def test_all_parts_of_a_manager_share_the_time_to_stop(slow, monkeypatch):
     parts = SimpleNamespace(
         loop=SimpleNamespace(stop=stopping("loop")),
         reconciler=SimpleNamespace(close=lambda: closed.append("reconciler")),
+        requests=SimpleNamespace(drain=stopping("requests")),
         dispatcher=SimpleNamespace(close=stopping("dispatcher")),
         hosting=SimpleNamespace(drain=stopping("hosting")),
         log=SimpleNamespace(close=lambda: closed.append("log")),

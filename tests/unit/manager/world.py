@@ -23,6 +23,7 @@ from dbt.adapters.spark_mt.manager.background import TableLags, TableMaintenance
 from dbt.adapters.spark_mt.manager.buffered_log import BufferedJobLog
 from dbt.adapters.spark_mt.manager.reconciler import Loop, ManagerPolicy, Reconciler, Workers
 from dbt.adapters.spark_mt.manager.registry_view import CatalogView
+from dbt.adapters.spark_mt.manager.requests import Requests
 from dbt.adapters.spark_mt.manager.runs import Dispatcher, Refreshing, Submissions
 from dbt.adapters.spark_mt.manager.service import Manager, Parts, Place
 from dbt.adapters.spark_mt.manager.table_views import RefreshStatistics, complete_at
@@ -266,7 +267,7 @@ class Process:
                 parsed, request.statement, TableOperations(self.ports())
             ),
             columns=lambda *_: (),
-            interrupt=lambda _: None,
+            requests=Requests(),
             log=self.log,
             leadership=self.leadership,
             view=self.view,

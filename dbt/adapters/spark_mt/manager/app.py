@@ -28,6 +28,7 @@ from dbt.adapters.spark_mt.manager.background import TableLags, TableMaintenance
 from dbt.adapters.spark_mt.manager.buffered_log import BufferedJobLog
 from dbt.adapters.spark_mt.manager.reconciler import Loop, Reconciler, Workers
 from dbt.adapters.spark_mt.manager.registry_view import CatalogView
+from dbt.adapters.spark_mt.manager.requests import Requests
 from dbt.adapters.spark_mt.manager.runs import Dispatcher, Refreshing, Submissions
 from dbt.adapters.spark_mt.manager.table_views import RefreshStatistics, complete_at
 from dbt.adapters.spark_mt.manager.workflows import DueRuns, RefreshHandlers, TableWorkflows
@@ -139,8 +140,7 @@ class _Assembly:
         self._catalog = identity.catalog or spark.catalog.currentCatalog()
         self._known = KnownQueries()
         self._handler_of: Callable[[TableName], bytes] = self._own.log.handler
-        self._requested: dict[str, Callable[[], None]] = {}
-        """What interrupts the statement of each request that is not over."""
+        self._requested = Requests()
         self._owner = self._own.value.execution_context.processes.owner()
         self._leadership = self._lease()
         self._log = BufferedJobLog(
@@ -189,7 +189,7 @@ class _Assembly:
             carry_out=self._carry_out,
             carry_out_in=self._carry_out,
             columns=lambda query, session: SparkQueryAnalyzer(self._served(session)).columns(query),
-            interrupt=self._interrupt,
+            requests=self._requested,
             log=self._log,
             leadership=leadership,
             view=view,
@@ -249,24 +249,23 @@ class _Assembly:
             reading=self._own.reading,
         )
         mine = partial(_interrupt, made.sessions, None if client else session)
-        if self._requested.setdefault(request.request_id, mine) is not mine:
-            raise conditions.REQUEST_IN_PROGRESS(request=request.request_id)
-        # Its client asks for nothing until the statement is done, and Spark ends idle sessions.
-        using = ThreadedHeartbeat(_USE_EVERY_S, _USE_EVERY_S)(partial(self._use, request.session))
-        try:
-            environment = replace(
-                self._logged(made.value),
-                managers=self._own.value.managers,  # which read the lease when it is written
-                handlers=self._handler_of,
-            )
-            return executed(parsed, request.statement, TableOperations(environment))
-        except Exception as error:
-            if not is_spark_error(error):
-                raise
-            raise conditions.STATEMENT_FAILED(problem=problem_of(error)) from error
-        finally:
-            using.stop()
-            del self._requested[request.request_id]
+        with self._requested.running(request.request_id, mine):
+            # Its client asks for nothing until the statement is done, and Spark ends idle sessions.
+            use = partial(self._use, request.session)
+            using = ThreadedHeartbeat(_USE_EVERY_S, _USE_EVERY_S)(use)
+            try:
+                environment = replace(
+                    self._logged(made.value),
+                    managers=self._own.value.managers,  # which read the lease when it is written
+                    handlers=self._handler_of,
+                )
+                return executed(parsed, request.statement, TableOperations(environment))
+            except Exception as error:
+                if not is_spark_error(error):
+                    raise
+                raise conditions.STATEMENT_FAILED(problem=problem_of(error)) from error
+            finally:
+                using.stop()
 
     def _session_of(self, request: StatementRequest) -> SparkSession:
         if request.session:
@@ -283,11 +282,6 @@ class _Assembly:
 
     def _use(self, session_id: str) -> None:
         served_session(self._spark, session_id)
-
-    def _interrupt(self, request_id: str) -> None:
-        interrupt = self._requested.get(request_id)
-        if interrupt is not None:
-            interrupt()
 
     def _logged(self, environment: Environment) -> Environment:
         execution_context = replace(

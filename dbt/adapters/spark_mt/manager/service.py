@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.manager.buffered_log import BufferedJobLog
     from dbt.adapters.spark_mt.manager.reconciler import Loop, Reconciler
     from dbt.adapters.spark_mt.manager.registry_view import CatalogView
+    from dbt.adapters.spark_mt.manager.requests import Requests
     from dbt.adapters.spark_mt.manager.runs import Dispatcher, Refreshing, Submissions
     from dbt.adapters.spark_mt.manager.table_views import RefreshStatistics
     from dbt.adapters.spark_mt.manager.views import RefreshRequest, RefreshTotals, TableView
@@ -90,8 +91,7 @@ class Parts:
     """Returns the columns that a query has in a session of Spark Connect."""
     carry_out_in: Callable[[StatementRequest, ParsedStatement, SparkSession], StatementResult]
     """The same in a session of the driver."""
-    interrupt: Callable[[str], None]
-    """Interrupts what the statement of a request runs."""
+    requests: Requests
     log: BufferedJobLog
     leadership: Leadership
     view: CatalogView
@@ -218,6 +218,8 @@ class Manager:
 
     def execute(self, request: StatementRequest) -> StatementResult:
         """Carry out a statement that makes, changes or refreshes a table; returns at its end."""
+        if self._is_stopping:
+            raise conditions.MANAGER_STOPPING()
         parsed = _executable(request.statement)
         self._parts.loop.await_first_tick()  # settings of the manager hold once it has the lease
         result = self._parts.carry_out(request, parsed)
@@ -242,7 +244,7 @@ class Manager:
 
     def interrupt(self, request_id: str) -> None:
         """Interrupt what the statement of a request runs at this moment, if it is not over."""
-        self._parts.interrupt(request_id)
+        self._parts.requests.interrupt(request_id)
 
     def refresh(self, request: RefreshRequest) -> views.RefreshSubmitted:
         """Check a refresh, and accept it; answers before it has ended."""
@@ -288,6 +290,7 @@ class Manager:
         parts = self._parts
         parts.dispatcher.close(0.0)  # at once: a tick in progress may take long
         ended = [parts.loop.stop(_left(last_run)), _succeeds(parts.reconciler.close, _left(end))]
+        ended.append(parts.requests.drain(_left(last_run)))
         ended.append(parts.dispatcher.close(_left(last_run)))
         ended.append(parts.hosting.drain(_left(last_run)))
         # Accepted runs that wait stay in the log, for the next manager.
