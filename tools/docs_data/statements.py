@@ -309,8 +309,9 @@ STATEMENTS: tuple[StatementDoc, ...] = (
     ),
     StatementDoc(
         "EXPLAIN",
-        "EXPLAIN {CREATE … | ALTER … AS query}",
-        "Shows what the statement would do, step by step, and does nothing.",
+        "EXPLAIN {CREATE … | ADOPT … | ALTER … AS query}",
+        "Shows what the statement would do, step by step, and does nothing. Of ADOPT … IF EQUAL it "
+        "compares no rows.",
         ("EXPLAIN CREATE OR ALTER MATERIALIZED TABLE t FRESHNESS = INTERVAL '1' HOUR AS SELECT 1",),
     ),
 )

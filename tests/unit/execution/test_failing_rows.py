@@ -106,6 +106,24 @@ def test_a_plain_table_is_adopted_and_released_by_statements(tables):
     assert tables.rows("t") == EQUAL_ROWS
 
 
+def test_explain_of_adopt_changes_nothing(tables):
+    tables.source("t", COLUMNS, EQUAL_ROWS)
+    rows = tables.execute(f"EXPLAIN ADOPT MATERIALIZED TABLE t AS {SUMS}").rows
+    assert rows[0][0] == "adopt"
+    with pytest.raises(NotMaterializedError):
+        check(tables, "t QUERY")
+    tables.execute(f"ADOPT MATERIALIZED TABLE t AS {SUMS}")
+    rows = tables.execute(f"EXPLAIN ADOPT MATERIALIZED TABLE t AS {SUMS}").rows
+    assert "adopt" not in {row[0] for row in rows}, "it is one already"
+
+
+def test_explain_of_adopt_names_what_does_not_fit(tables):
+    tables.source("t", "x INT", [])
+    with pytest.raises(Exception, match="`x` INT") as raised:
+        tables.execute(f"EXPLAIN ADOPT MATERIALIZED TABLE t AS {SUMS}")
+    assert raised.value.condition == "MATERIALIZED_TABLE_CANNOT_ADOPT"
+
+
 def test_rows_that_differ_are_not_adopted_by_if_equal(tables):
     tables.source("t", COLUMNS, OLD_ROWS)
     with pytest.raises(Exception, match="differ") as raised:

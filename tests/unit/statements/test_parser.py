@@ -329,6 +329,10 @@ def test_forms_of_alter(form, expected):
             Explain(CreateTable(CreateForm.CREATE, T, definition())),
         ),
         (
+            "EXPLAIN ADOPT MATERIALIZED TABLE t IF EQUAL AS SELECT 1",
+            Explain(nodes.Adopt(T, DeclaredDefinition("SELECT 1"), if_equal=True)),
+        ),
+        (
             "EXPLAIN ALTER MATERIALIZED TABLE t AS SELECT 1",
             Explain(AlterQuery(T, DeclaredDefinition("SELECT 1"))),
         ),

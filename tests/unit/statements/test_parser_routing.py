@@ -46,6 +46,7 @@ QUERY_COMMENT = (
         ("SHOW JOBS;", ShowJobs),
         ("EXPLAIN CREATE OR ALTER MATERIALIZED TABLE t AS SELECT 1", Explain),
         ("EXPLAIN ALTER MATERIALIZED TABLE t AS SELECT 1", Explain),
+        ("EXPLAIN ADOPT MATERIALIZED TABLE t AS SELECT 1", Explain),
     ],
 )
 def test_ours(before, sql, node):

@@ -66,6 +66,7 @@ def test_create_is_rendered_one_clause_a_line():
         "DESC JOB 'x'",
         "SHOW JOBS",
         "EXPLAIN CREATE MATERIALIZED TABLE `t`\nAS\nSELECT 1",
+        "EXPLAIN ADOPT MATERIALIZED TABLE `t` IF EQUAL\nAS\nSELECT 1",
     ],
 )
 def test_a_rendered_statement_stays_as_it_is(sql):

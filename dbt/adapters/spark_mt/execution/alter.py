@@ -23,7 +23,7 @@ from dbt.adapters.spark_mt.definition.errors import (
 from dbt.adapters.spark_mt.definition.positions import VersionedPosition, most_commits
 from dbt.adapters.spark_mt.execution import create, executor, lookup, retries
 from dbt.adapters.spark_mt.execution.refresh import Refreshes, RequestedRefresh
-from dbt.adapters.spark_mt.execution.results import Action, StatementOutcome
+from dbt.adapters.spark_mt.execution.results import Action, AdoptionTerms, StatementOutcome
 from dbt.adapters.spark_mt.planning import planner, steps
 from dbt.adapters.spark_mt.resolution import time_zones
 from dbt.adapters.spark_mt.resolution.options import check_run_options, run_option_problems
@@ -46,12 +46,13 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.positions import Position, Positions
     from dbt.adapters.spark_mt.execution.environment import Environment
     from dbt.adapters.spark_mt.execution.ports import AnalyzedTable
-    from dbt.adapters.spark_mt.execution.results import AdoptionTerms, RefreshOutcome
+    from dbt.adapters.spark_mt.execution.results import RefreshOutcome
     from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery
     from dbt.adapters.spark_mt.resolution.resolver import Resolution
 
     Alteration = ClauseAlteration | nodes.AlterQuery | nodes.AddQuery
     """The statements that change a definition and are no CREATE."""
+    Plannable = nodes.CreateTable | nodes.Adopt | Alteration
 
 
 _SHOWN = 3
@@ -171,7 +172,14 @@ class Alterations:
         return create.carry_out(self._env, planned, table)
 
 
-def plannable(statement: str | ParsedStatement) -> nodes.CreateTable | Alteration:
+def adoption(statement: nodes.Adopt) -> tuple[nodes.CreateTable, AdoptionTerms]:
+    """Return the definition that ADOPT gives a table, and its terms."""
+    form = nodes.CreateForm.CREATE_OR_ALTER
+    create_or_alter = nodes.CreateTable(form, statement.name, statement.declared)
+    return create_or_alter, AdoptionTerms(statement.as_of, statement.if_equal)
+
+
+def plannable(statement: str | ParsedStatement) -> Plannable:
     """Return a statement that can be planned; a leading EXPLAIN makes no difference.
 
     Raises:
@@ -185,9 +193,7 @@ def plannable(statement: str | ParsedStatement) -> nodes.CreateTable | Alteratio
     return inner
 
 
-def planned_by(
-    statement: nodes.CreateTable | Alteration, environment: Environment
-) -> tuple[steps.Plan, Action]:
+def planned_by(statement: Plannable, environment: Environment) -> tuple[steps.Plan, Action]:
     """Plan a statement that would change a definition, and change nothing.
 
     Raises:
@@ -195,6 +201,8 @@ def planned_by(
     """
     if isinstance(statement, nodes.CreateTable):
         return create.Definitions(environment).plan(statement)
+    if isinstance(statement, nodes.Adopt):
+        return Adoptions(environment).plan(*adoption(statement))
     return Alterations(environment).plan(statement)
 
 

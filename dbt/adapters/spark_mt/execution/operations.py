@@ -495,16 +495,13 @@ def executed(
 
 
 def _adopted(statement: nodes.Adopt, environment: Environment) -> results.StatementOutcome:
-    create = nodes.CreateTable(_CREATE_OR_ALTER, statement.name, statement.declared)
-    terms = results.AdoptionTerms(statement.as_of, statement.if_equal)
-    return alter.Adoptions(environment).adopt(create, terms)[0]
+    return alter.Adoptions(environment).adopt(*alter.adoption(statement))[0]
 
 
 _CARRY_OUT: dict[type, Callable[[Any, Environment], results.StatementResult]] = {
     nodes.CreateTable: lambda s, e: results.change_result(
         s.form.value, Definitions(e).create(s)[0]
     ),
-    nodes.Adopt: lambda s, e: results.change_result("ADOPT", _adopted(s, e)),
     nodes.Release: lambda s, e: results.change_result(
         "RELEASE", alter.Adoptions(e).release(s.name)
     ),
@@ -523,6 +520,7 @@ _CARRY_OUT: dict[type, Callable[[Any, Environment], results.StatementResult]] = 
         [each for each in nodes.PLANNED if each is not nodes.CreateTable],
         lambda s, e: results.change_result("ALTER", alter.Alterations(e).alter(s)),
     ),
+    nodes.Adopt: lambda s, e: results.change_result("ADOPT", _adopted(s, e)),
     nodes.Explain: lambda s, e: _explained(alter.planned_by(s.statement, e)[0]),
     nodes.ShowTables: lambda s, e: Inspection(e).show_tables(s),
     nodes.ShowCreate: lambda s, e: Inspection(e).show_create(s),

@@ -208,7 +208,7 @@ class ShowJobs:
 class Explain:
     """EXPLAIN of a statement that would change a definition."""
 
-    statement: CreateTable | AlterQuery
+    statement: CreateTable | AlterQuery | Adopt
 
 
 Statement = (
@@ -233,7 +233,7 @@ Statement = (
     | Explain
 )
 
-PLANNED = (CreateTable, AlterQuery, AddQuery, SetClause, SetOptions, ResetOptions)
+PLANNED = (CreateTable, Adopt, AlterQuery, AddQuery, SetClause, SetOptions, ResetOptions)
 """The statements that change a definition, of which a plan can be made."""
-RELAYED = (*PLANNED, Adopt, Release, Refresh, Suspend, Resume)
+RELAYED = (*PLANNED, Release, Refresh, Suspend, Resume)
 """The statements that a manager carries out for a session of its Spark Connect server."""

@@ -53,7 +53,7 @@ _OURS = re.compile(
             r"SHOW JOBS\b",
             r"DESC(?:RIBE)? (?:EXTENDED )?MATERIALIZED TABLE\b",
             r"DESC(?:RIBE)? JOB (?:R )?['\"]",
-            rf"EXPLAIN (?:\w+ )?(?:{_CREATE}|(?:ALTER|DROP) {_TABLE})",
+            rf"EXPLAIN (?:\w+ )?(?:{_CREATE}|(?:ADOPT|ALTER|DROP) {_TABLE})",
         )
     )
 )
@@ -309,6 +309,8 @@ def _read_explain(cursor: lexer.Cursor) -> nodes.Explain:
     cursor.expect("EXPLAIN")
     if cursor.at("CREATE"):
         return nodes.Explain(_read_create(cursor))
+    if cursor.at("ADOPT"):
+        return nodes.Explain(_read_adopt(cursor))
     token = cursor.peek()
     if cursor.at("ALTER"):
         statement = alter_parser.read_alter(cursor)
