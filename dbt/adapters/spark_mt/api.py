@@ -161,12 +161,14 @@ class _SqlEngine:
         self._known = KnownQueries()
         self._running: dict[str, PrivateSessions] = {}
 
-    def carry_out(self, spark: SparkSession, text: str, request_id: str) -> StatementResult:
+    def carry_out(
+        self, spark: SparkSession, text: str, request_id: str, owner: Pairs
+    ) -> StatementResult:
         """As `SqlEngine.carry_out`."""
         shared = self._shared.value
         made = SparkEnvironment(
             spark,
-            owner=shared.owner,
+            owner=lambda: owner or shared.owner(),
             clock=shared.clock,
             known=self._known,
             reading=self._shared.reading,

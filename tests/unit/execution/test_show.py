@@ -1,5 +1,6 @@
 """SHOW and DESC on tables in memory."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 
 import pytest
@@ -78,6 +79,14 @@ def test_describe_shows_declared_and_resolved_values(tables):
     assert found["Status"] == "ACTIVATED"
     assert found["Position of spark_catalog.default.orders"] == f"version {version}"
     assert found["Lag"] == "0 seconds"
+
+
+def test_describe_shows_who_declares_the_table(tables):
+    create(tables)
+    assert "Declared by" not in information(tables)
+    tables.environment = replace(tables.environment, owner=lambda: (("dbt", "model.shop.t"),))
+    create(tables, clauses="COMMENT 'c'", form="CREATE OR ALTER")
+    assert information(tables)["Declared by"] == "dbt model.shop.t"
 
 
 def test_describe_shows_the_engine_with_every_reason(tables):

@@ -106,7 +106,7 @@ def test_plain_sql_is_carried_out_in_the_session_of_its_client(changes):
     """The manager looks at its tables after a change, and not after SHOW."""
     outcome = StatementOutcome("t", None) if changes else None
     manager, noted = plain_sql(StatementResult((), (), outcome))
-    manager.carry_out("session", "SHOW JOBS", "1")
+    manager.carry_out("session", "SHOW JOBS", "1", ())
     assert noted == [("SHOW JOBS", "session"), *(["wake"] if changes else [])]
 
 
@@ -115,5 +115,5 @@ def test_a_manager_that_stops_refuses_plain_sql():
     manager, noted = plain_sql(None)
     manager._is_stopping = True
     with pytest.raises(MaterializedTableError, match="about to stop"):
-        manager.carry_out("session", "SHOW JOBS", "1")
+        manager.carry_out("session", "SHOW JOBS", "1", ())
     assert noted == []

@@ -86,8 +86,8 @@ def state_drift(table: StoredTable) -> Iterator[Drift]:
     if definition.owner and changed_by is not None and changed_by != definition.owner:
         yield Drift(
             DriftKind.DEFINITION,
-            f"its definition was last changed by {_who(changed_by)}, while "
-            f"{_who(definition.owner)} declares it",
+            f"its definition was last changed by {described_owner(changed_by)}, while "
+            f"{described_owner(definition.owner)} declares it",
             "what differs from the model is listed as changes, and the next run applies it",
         )
 
@@ -142,7 +142,8 @@ def _comment_drift(what: str, wanted: str, found: str) -> Drift:
     return Drift(DriftKind.COMMENT, f"{what} was {change}", remedy)
 
 
-def _who(pairs: Pairs) -> str:
+def described_owner(pairs: Pairs) -> str:
+    """Return who declares a table, for people."""
     return ", ".join(f"{key} {value}" for key, value in pairs) or "a statement outside of dbt"
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, NamedTuple
 
-from dbt.adapters.spark_mt.changes.drift import DriftKind
+from dbt.adapters.spark_mt.changes.drift import DriftKind, described_owner
 from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
@@ -139,6 +139,8 @@ def definition_rows(definition: StoredDefinition, confs: Mapping[str, str]) -> I
     """Yield the declared clauses and their resolved values."""
     resolved, declared = definition.resolved, definition.declared
     yield "Original query", declared.query
+    if definition.owner:
+        yield "Declared by", described_owner(definition.owner)
     yield "Expanded query", resolved.expanded_query
     yield "Catalog and schema of the query", f"{resolved.context.catalog}.{resolved.context.schema}"
     more = {

@@ -226,13 +226,15 @@ class Manager:
         self.wake()
         return result
 
-    def carry_out(self, spark: SparkSession, text: str, request_id: str) -> StatementResult:
+    def carry_out(
+        self, spark: SparkSession, text: str, request_id: str, owner: Pairs
+    ) -> StatementResult:
         """Carry out a statement that a client of Spark Connect sent as SQL, as an `SqlEngine`."""
         if self._is_stopping:
             raise conditions.SQL_BEFORE_STOP()
         parsed = ParsedStatement.of(text)
         self._parts.loop.await_first_tick()
-        request = StatementRequest(RelayedStatement(text), request_id)
+        request = StatementRequest(RelayedStatement(text), request_id, owner=owner)
         result = self._parts.carry_out_in(request, parsed, spark)
         if result.outcome is not None:
             self.wake()

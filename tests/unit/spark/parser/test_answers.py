@@ -40,9 +40,9 @@ class Engine:
         self.begun: list[tuple[object, str, str]] = []
         self.interrupted: list[str] = []
 
-    def carry_out(self, spark, text, request_id):
+    def carry_out(self, spark, text, request_id, owner):
         """Note the statement."""
-        self.begun.append((spark, text, request_id))
+        self.begun.append((spark, text, request_id, owner))
         if self.error is not None:
             raise self.error
         return ROWS
@@ -66,7 +66,27 @@ def answered(engine, statement):
 def test_rows_of_a_statement(engine):
     """It is carried out in the client's session."""
     assert answered(engine, Statement("1")) == {"schema": "`n` BIGINT", "rows": [[1]]}
-    assert engine.begun == [("session", "SHOW JOBS", "1")]
+    assert engine.begun == [("session", "SHOW JOBS", "1", ())]
+
+
+@pytest.mark.parametrize(
+    ("before", "owner"),
+    [
+        ('/* {"app": "dbt", "node_id": "model.shop.t"} */ ', (("dbt", "model.shop.t"),)),
+        ('\n/*{"node_id": "model.shop.t", "app": "dbt"}*/\n', (("dbt", "model.shop.t"),)),
+        ('/* {"app": "dbt", "connection_name": "master"} */ ', ()),
+        ('/* {"app": "other", "node_id": "model.shop.t"} */ ', ()),
+        ('/* {"app": "dbt", "node_id": 1} */ ', ()),
+        ("/* [1] */ ", ()),
+        ("/* a comment */ ", ()),
+        ("/* ", ()),
+        ("", ()),
+    ],
+)
+def test_the_node_of_dbt_owns_what_it_declares(engine, before, owner):
+    """Its comment names it, and no other comment counts."""
+    answered(engine, Statement("1", f"{before}SHOW JOBS"))
+    assert engine.begun[0][3] == owner
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -15,11 +16,13 @@ from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_erro
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from dbt.adapters.spark_mt.definition.columns import Pairs
     from dbt.adapters.spark_mt.execution.results import StatementResult
 
 
 _LOGGER = logging.getLogger(__name__)
 _MICROS = 1_000_000
+_COMMENT = re.compile(r"\s*/\*(.*?)\*/", re.DOTALL)
 SQL_STATES = {
     "MATERIALIZED_TABLE_ALREADY_EXISTS": "42P07",
     "MATERIALIZED_TABLE_CONCURRENT_CHANGE": "40001",
@@ -52,8 +55,16 @@ class PassedStatement(Protocol):
 class SqlEngine(Protocol):
     """Carries out statements about materialized tables in the sessions of clients."""
 
-    def carry_out(self, spark: SparkSession, text: str, request_id: str) -> StatementResult:
+    def carry_out(
+        self, spark: SparkSession, text: str, request_id: str, owner: Pairs
+    ) -> StatementResult:
         """Carry out a statement in a session; returns at its end.
+
+        Args:
+            spark: The session.
+            text: The statement.
+            request_id: Names it for `interrupt`.
+            owner: Who declares the table, as the definition keeps it.
 
         Raises:
             MaterializedTableError: It is not valid or failed.
@@ -99,7 +110,19 @@ class Answers:
             raise conditions.SQL_NOT_A_QUERY()
         if self._is_closed:
             raise conditions.SQL_BEFORE_STOP()
-        return self._engine.carry_out(statement.session(), statement.text, statement.id)
+        text = statement.text
+        return self._engine.carry_out(statement.session(), text, statement.id, owner_of(text))
+
+
+def owner_of(text: str) -> Pairs:
+    """Return the node of dbt that sends a statement; dbt names it in a comment before it."""
+    found = _COMMENT.match(text)
+    try:
+        facts = json.loads(found[1]) if found else None
+    except ValueError:  # a comment of another kind
+        return ()
+    node = facts.get("node_id") if isinstance(facts, dict) and facts.get("app") == "dbt" else None
+    return (("dbt", node),) if isinstance(node, str) else ()
 
 
 def error_document(error: Exception) -> dict[str, Any]:
