@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import gc
+import logging
 import socket
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from threading import Event, Timer
+from types import SimpleNamespace
 
 import pytest
 
@@ -153,3 +156,23 @@ def test_garbage_is_collected_while_a_manager_waits():
         late.cancel()
         gc.enable()
         gc.unfreeze()
+
+
+@pytest.mark.parametrize("options", [{}, {"plain_sql": False}, {"connect": False}])
+def test_a_spark_that_does_not_take_the_hook_gets_one_warning(
+    tmp_path, monkeypatch, caplog, options
+):
+    """Everything else of the manager works; without plain SQL the hook is not compiled."""
+    unusable = conditions.SQL_HOOK_UNUSABLE(version="9.9", problem="no such class")
+
+    def fails(_):
+        raise unusable
+
+    monkeypatch.setattr(serving.hook, "compiled", fails)
+    server = serving._Server(ServeOptions(tmp_path, tmp_path, port=0, **options), "")
+    server._running = SimpleNamespace(manager=None)
+    with ThreadPoolExecutor(1) as compiler, caplog.at_level(logging.WARNING):
+        server._install(None, compiler.submit(server._compiled, None))
+    expected = [str(unusable)] if not options else []
+    assert [record.getMessage() for record in caplog.records] == expected
+    assert server._hook is None
