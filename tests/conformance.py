@@ -146,7 +146,6 @@ COVERS = (
             f"{_BEHAVIOUR}TestSourceColumns",
             "tests/unit/resolution/test_source_columns.py",
             "engine/test_source_columns.py::TestSourceColumns",
-            "engine/test_source_columns.py::test_nested_fields_are_found_by_name",
         ),
     ),
     Cover(
@@ -335,7 +334,6 @@ COVERS = (
             f"{_REFRESH}test_a_commit_that_changes_only_metadata_makes_no_table_compute_its_rows",
             f"{_REFRESH}test_files_of_a_source_that_were_vacuumed_are_named_as_its_history",
             f"{_CONTRACT}::test_a_column_that_is_not_read_may_get_a_type_that_cannot_be_united",
-            "engine/test_source_types.py::test_a_type_that_is_widened_without_a_changed_file",
             (
                 "engine/test_source_types.py::"
                 "test_a_view_that_is_made_again_with_the_same_text_over_other_types"
@@ -662,7 +660,6 @@ COVERS = (
             "tests/unit/adapter/test_plain_tables.py",
             "tests/unit/adapter/test_seeds.py",
             "adapter/test_basic.py::TestSimpleMaterializations",
-            "adapter/test_constraints.py::TestConstraintsOfATable",
             "adapter/test_functions.py::TestFunctionsOfModels",
             "adapter/test_followed_relations.py::TestTables",
             "adapter/test_seeds.py::TestSeedUnderATable",

@@ -199,6 +199,7 @@ where b.is_wanted
 """
 
 
+@pytest.mark.conformance
 class TestConstraintsOfATable:
     @pytest.fixture(scope="class")
     def models(self):

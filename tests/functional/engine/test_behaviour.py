@@ -23,11 +23,7 @@ ALTERATIONS_CORE, ALTERATIONS_REST = divided(
 )
 COLUMN_LISTS_CORE, COLUMN_LISTS_REST = divided(
     ColumnLists,
-    (
-        "a_list_of_names_grows_with_the_query",
-        "others_cannot_write_null_where_the_list_says_not_null",
-        "an_adopted_table_refuses_null",
-    ),
+    ("others_cannot_write_null_where_the_list_says_not_null",),
 )
 
 

@@ -334,6 +334,7 @@ def test_a_change_that_cannot_be_applied_leads_to_a_recompute(tables, monkeypatc
     refreshed(tables, "INSERT INTO f VALUES (901, 3, 4, 1.5)")
 
 
+@pytest.mark.conformance
 def test_first_rows_follow_the_sources_until_rows_that_are_not_stored_may_follow(tables):
     create(tables, f"{AGGREGATE} ORDER BY s DESC, k LIMIT 3")
     refreshed(tables, "INSERT INTO f VALUES (900, 6, 100, 1.5)")

@@ -97,6 +97,7 @@ def test_sources_without_versions(api, using):
     assert rows(api, "SELECT * FROM t") == [(1,)]
 
 
+@pytest.mark.conformance
 def test_nested_fields_are_found_by_name(api):
     inner = "named_struct('y', 2, 'x', 1)"
     api.sql(

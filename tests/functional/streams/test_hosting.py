@@ -12,10 +12,7 @@ from tests.behaviour.hosting import ROWS, Hosting, create, prepare
 from tests.behaviour.hosting_spark import SparkWorld
 from tests.behaviour.spark import SparkTables
 
-CORE, REST = divided(
-    Hosting,
-    ("every_row_arrives_once", "two_hosts_of_one_table"),
-)
+CORE, REST = divided(Hosting, ("every_row_arrives_once",))
 
 
 @pytest.fixture
