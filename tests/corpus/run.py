@@ -166,7 +166,7 @@ class Workplace:
     def _refresh(self, case: Case, round_: str) -> None:
         wanted = self._rows(case.result.text)
         try:
-            done = self._refreshed(case)
+            done = self._refreshed(case, fails=isinstance(wanted, Exception))
         except OURS as error:
             if not isinstance(wanted, Exception) or condition_of(error) == _NET:
                 case.is_wrong(f"{round_}: {_short(error)}")
@@ -186,14 +186,19 @@ class Workplace:
         except Exception as error:  # noqa: BLE001 - no table is to stay
             case.is_wrong(f"drop: {_short(error)}")
 
-    def _refreshed(self, case: Case) -> str:
-        """Refresh a table; where it must be computed as a whole, say why and compute it."""
+    def _refreshed(self, case: Case, *, fails: bool) -> str:
+        """Refresh a table; where it must be computed as a whole, say why and compute it.
+
+        Args:
+            case: The table.
+            fails: Whether its query fails now, so that its change may fail as well.
+        """
         try:
             done = self._tables.refresh(case.table)
         except MaterializedTableError as error:
             if error.condition != _STRICT_REFRESH:
                 raise
-            case.gives(*codes_of(error))
+            case.gives(*(code for code in codes_of(error) if not (fails and code == _NEVER)))
             done = self._tables.refresh(case.table, force=True)
         return done.strategy if done.status is RefreshResult.REFRESHED else ""
 

@@ -79,7 +79,8 @@ class TypedQueries:
     def query(self) -> str:
         """Return a query."""
         forms = (self._rows, self._grouped, self._grouped, self._grouped, self._distinct)
-        return self._random.choice((*forms, self._windowed, self._union, self._nested))()
+        more = (self._windowed, self._union, self._nested, self._sets, self._top, self._ranked)
+        return self._random.choice((*forms, *more))()
 
     def values(self, table: str) -> str:
         """Return a row of a table, as VALUES takes it."""
@@ -145,6 +146,8 @@ class TypedQueries:
             f"NOT ({one} <=> {other})",
             f"{first} IN (SELECT {key} FROM {inner.table} {inner.alias})",
             f"EXISTS (SELECT 1 FROM {inner.table} {inner.alias} WHERE {key} = {first})",
+            f"{first} >= (SELECT DISTINCT {key} FROM {inner.table} {inner.alias} "
+            f"WHERE {key} = 'a')",
         )
 
     def _where(self, sources: list[_Source]) -> str:
@@ -220,6 +223,43 @@ class TypedQueries:
             f"max({self._random.choice(columns)}) OVER ({over})",
         )
         return f"SELECT {_named([*columns[:3], call])} FROM {from_}{self._where(sources)}"
+
+    def _sets(self) -> str:
+        from_, sources = self._from()
+        keys = list(dict.fromkeys(self._key(sources) for _ in range(3)))
+        calls = [self._aggregate(sources) for _ in range(2)]
+        listed, few = ", ".join(keys), ", ".join(keys[:2])
+        by = self._one_of(
+            f"ROLLUP ({listed})",
+            f"CUBE ({few})",
+            f"GROUPING SETS (({few}), ({keys[0]}), ())",
+            f"GROUPING SETS (({keys[0]}), ({keys[-1]}), ({listed}))",
+            f"{keys[0]}, ROLLUP ({listed})",
+            f"{few} WITH ROLLUP",
+        )
+        bits = [f"grouping({keys[0]})", "grouping_id()"][: self._random.randint(0, 2)]
+        shown = _named([*(keys[:2] if few in by else keys[:1]), *calls, *bits])
+        return f"SELECT {shown} FROM {from_}{self._where(sources)} GROUP BY {by}"
+
+    def _top(self) -> str:
+        """Return first rows in an order that distinguishes them, not all of which is shown."""
+        inner = self._random.choice((self._rows, self._grouped, self._sets, self._windowed))()
+        columns = [f"c{n}" for n in range(inner.count(" AS c")) if f" AS c{n}" in inner]
+        shown = self._random.sample(columns, self._random.randint(1, len(columns)))
+        items = [self._one_of(c, c, f"coalesce(CAST({c} AS STRING), '')") for c in shown]
+        order = [f"{c} {self._one_of('', 'DESC')}" for c in (*shown, *columns)]
+        if self._random.random() < 0.5:
+            self._random.shuffle(order)
+        named = ", ".join(f"{item} AS o{n}" for n, item in enumerate(items))
+        limit = self._one_of("1", "3", "10", "500")
+        return f"SELECT {named} FROM ({inner}) AS y ORDER BY {', '.join(order)} LIMIT {limit}"
+
+    def _ranked(self) -> str:
+        from_, sources = self._from()
+        columns = self._random.sample(self._all(sources), 2)
+        ranks = [f"rank() OVER (ORDER BY {c} {self._one_of('', 'DESC')})" for c in columns]
+        inner = f"SELECT {_named([*columns, *ranks])} FROM {from_}{self._where(sources)}"
+        return f"SELECT * FROM ({inner}) AS y WHERE {self._one_of('c2 <= 3', 'c2 < 3 OR c3 = 1')}"
 
     def _union(self) -> str:
         one, other = self._source(), self._source()

@@ -7,7 +7,7 @@ over rows that its ORDER BY does not distinguish depends on the order in which i
 from __future__ import annotations
 
 import re
-from functools import reduce, singledispatch
+from functools import singledispatch
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -145,9 +145,9 @@ def _kind(type_: str) -> int | None:
 
 def _widest(kinds: Iterable[int | None]) -> int | None:
     """Return the kind that has the values of all of some kinds; None where there is none."""
-    return reduce(
-        lambda one, other: None if one is None or other is None else max(one, other), kinds, _NULL
-    )
+    found = tuple(kinds)
+    known = [kind for kind in found if kind is not None]
+    return max(known, default=_NULL) if len(known) == len(found) else None
 
 
 @singledispatch

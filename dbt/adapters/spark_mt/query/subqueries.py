@@ -166,9 +166,9 @@ def factored(condition: exprs.Expression) -> tuple[exprs.Expression, ...]:
     shared = tuple(map(exprs.Expression, dict.fromkeys(common)))
     if not common or not all(rests):
         return shared or (condition,)
-    either = [exp.Paren(this=exprs.all_of(rest).tree) for rest in rests]
-    rest = exprs.Expression(reduce(lambda one, other: exp.Or(this=one, expression=other), either))
-    return *shared, rest
+    either: list[exp.Expr] = [exp.Paren(this=exprs.all_of(rest).tree) for rest in rests]
+    tree = reduce(lambda one, other: exp.Or(this=one, expression=other), either)
+    return *shared, exprs.Expression(tree)
 
 
 def without_subqueries(root: ops.Operator, ids: Iterator[int]) -> ops.Operator:
