@@ -21,13 +21,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 _ALWAYS = frozenset(
-    {"count", "count_if", "max", "min", "bool_and", "bool_or", "every", "any", "some"}
+    {"count", "count_if", "bool_and", "bool_or", "every", "any", "some", "any_value"}
     | {"bit_and", "bit_or", "bit_xor", "grouping", "grouping_id"}
-    | {"any_value", "collect_list", "collect_set", "array_agg"}
 )
-"""Aggregates with the same value for the same rows in any order, whatever their types; a list if it
-is sorted afterwards, and any value of one."""
+"""Aggregates with the same value for the same rows in any order, whatever their types, and
+any value of one."""
+_OF_VALUES = frozenset({"max", "min", "collect_list", "collect_set", "array_agg"})
+"""Aggregates with one of several equal values: 0.0 equals -0.0. A list is sorted afterwards."""
 _RANKS = frozenset({"rank", "dense_rank", "percent_rank", "cume_dist"})
+_COUNTS = frozenset({"count", "count_if", "rank", "dense_rank", "row_number"})
 _AVERAGES = frozenset({"avg", "mean"})
 _OF_FIRST = frozenset({"abs", "negative", "positive", "nullif"})
 _OF_FIRST |= {"round", "bround", "ceil", "ceiling", "floor"}
@@ -38,15 +40,22 @@ _LITERAL = re.compile(
 )
 _ALL_ROWS = "BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
 
-_NULL, _SMALL, _LARGE, _DECIMAL = range(4)
-"""Kinds of exact numbers, each with the values of those before: NULL alone, integers of up to 32
-and of up to 64 bits, decimals."""
+_NULL, _SMALL, _LARGE, _DECIMAL, _TEXT = range(5)
+"""Kinds of values that are equal only if they are the same. Each of the numbers has the values of
+those before: NULL alone, integers of up to 32 and of up to 64 bits, decimals. Then all others."""
 _KINDS = {"VOID": _NULL, "TINYINT": _SMALL, "SMALLINT": _SMALL, "INT": _SMALL, "BIGINT": _LARGE}
 _KINDS |= {"DECIMAL": _DECIMAL}
+_KINDS |= dict.fromkeys(
+    ("STRING", "CHAR", "VARCHAR", "BOOLEAN", "BINARY", "DATE", "TIMESTAMP", "TIMESTAMP_NTZ"), _TEXT
+)
 _LONGEST_INTEGER = 9
 
+_NUMBERS = frozenset({_NULL, _SMALL, _LARGE, _DECIMAL})
+_TEXTS = frozenset({"concat", "concat_ws", "date", "lower", "substr", "substring", "trim", "upper"})
+"""Functions whose value is a text or a date."""
+
 Kinds = dict[str, int]
-"""The kinds of attributes that are exact numbers, by key."""
+"""The kinds of attributes where they are known, by key."""
 Made = tuple[str, "int | None"]
 
 
@@ -110,14 +119,12 @@ def _(node: ops.Apply, known: Kinds) -> list[Made]:
 
 
 def _is_exact_call(name: str, arguments: Sequence[exprs.Expression], known: Kinds) -> bool:
-    if name in _ALWAYS:
-        return True
-    if len(arguments) != 1:
-        return False
-    kind = _kind_of(arguments[0].tree, known)
+    kind = _kind_of(arguments[0].tree, known) if len(arguments) == 1 else None
+    if kind is None or name in _ALWAYS:
+        return name in _ALWAYS
     if name in _AVERAGES:  # integers are added as DOUBLE, which holds sums of up to 53 bits
         return kind in {_NULL, _SMALL, _DECIMAL}
-    return name == "sum" and kind is not None
+    return name in _OF_VALUES or (name == "sum" and kind in _NUMBERS)
 
 
 def _is_exact_window(call: exprs.WindowCall, known: Kinds) -> bool:
@@ -146,13 +153,14 @@ def _kind(type_: str) -> int | None:
 def _widest(kinds: Iterable[int | None]) -> int | None:
     """Return the kind that has the values of all of some kinds; None where there is none."""
     found = tuple(kinds)
-    known = [kind for kind in found if kind is not None]
-    return max(known, default=_NULL) if len(known) == len(found) else None
+    known = {kind for kind in found if kind is not None}
+    is_mixed = _TEXT in known and not known <= {_NULL, _TEXT}
+    return None if None in found or is_mixed else max(known, default=_NULL)
 
 
 @singledispatch
 def _kind_of(_: exp.Expr, _known: Kinds) -> int | None:
-    """Return the kind of exact numbers that an expression is; None where it is not known to be."""
+    """Return the kind of the values of an expression; None where it is not known."""
     return None
 
 
@@ -175,7 +183,8 @@ def _(_: exp.Null, _known: Kinds) -> int | None:
 @_kind_of.register(exp.Literal)
 @_kind_of.register(exp.Var)
 def _(tree: exp.Expr, _known: Kinds) -> int | None:
-    return _of_literal(tree.name) if not tree.args.get("is_string") else None
+    is_text = tree.args.get("is_string") or tree.name[:1] in {"'", '"'}
+    return _TEXT if is_text else _of_literal(tree.name)
 
 
 @_kind_of.register
@@ -193,6 +202,8 @@ def _(tree: exp.Case, known: Kinds) -> int | None:
 @_kind_of.register
 def _(tree: exp.Binary, known: Kinds) -> int | None:
     kind = _widest(_kind_of(side, known) for side in (tree.this, tree.expression))
+    if kind == _TEXT:
+        return None
     if isinstance(tree, exp.Div):
         return kind if kind == _DECIMAL else None  # of two integers it is DOUBLE
     if kind is not None and isinstance(tree, exp.IntDiv):
@@ -207,7 +218,10 @@ def _(tree: exp.Anonymous, known: Kinds) -> int | None:
         return _widest(_kind_of(each, known) for each in arguments)
     if name == "if":
         return _widest(_kind_of(each, known) for each in arguments[1:])
-    return _kind_of(arguments[0], known) if name in _OF_FIRST and arguments else None
+    if name in _TEXTS:
+        return _TEXT
+    kind = _kind_of(arguments[0], known) if name in _OF_FIRST and arguments else None
+    return kind if kind in _NUMBERS or name == "nullif" else None
 
 
 def _of_literal(text: str) -> int | None:
@@ -221,11 +235,10 @@ def _of_literal(text: str) -> int | None:
 
 
 def _of_call(name: str, arguments: Sequence[exprs.Expression], known: Kinds) -> int | None:
-    if name in {"count", "count_if", "rank", "dense_rank", "row_number"}:
+    if name in _COUNTS:
         return _LARGE
     kind = _kind_of(arguments[0].tree, known) if len(arguments) == 1 else None
-    if kind is None or name in {"max", "min", "any_value"}:
-        return kind
-    if name == "sum":
+    if kind is not None and name == "sum" and kind in _NUMBERS:
         return max(kind, _LARGE)
-    return _DECIMAL if name in _AVERAGES and kind == _DECIMAL else None
+    is_same = name in {"max", "min", "any_value"} or (name in _AVERAGES and kind == _DECIMAL)
+    return kind if is_same else None
