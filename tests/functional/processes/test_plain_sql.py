@@ -15,7 +15,9 @@ import pytest
 
 from dbt.adapters.spark_mt.client import discovery
 from dbt.adapters.spark_mt.spark.launch.jvm import java
+from tests.support.page_blocks import block
 
+PAGE_URL = "sc://localhost:15002/;token=…"
 SUMS = "SELECT k, sum(v) AS total FROM orders GROUP BY k"
 SLOW = (
     "CREATE MATERIALIZED TABLE slow REFRESH_MODE = FULL AS "
@@ -90,6 +92,18 @@ def test_the_life_of_a_table(spark):
     explained = spark.sql("EXPLAIN CREATE OR REPLACE MATERIALIZED TABLE sums AS SELECT 1 AS a")
     assert explained.columns[0] == "step"
     assert spark.sql("DROP MATERIALIZED TABLE sums").first().action == "DROPPED"
+
+
+def test_the_lines_of_the_page(manager, spark, capsys):
+    """As docs/plain-sql.md has them for PySpark."""
+    spark.sql(f"CREATE OR ALTER MATERIALIZED TABLE sums AS {SUMS}")
+    found = discovery.read(manager.file)
+    code = block("plain-sql.md", "PySpark over Spark Connect", "python")
+    code = code.replace(PAGE_URL, f"{found.connect_url}/;token={found.connect_token}")
+    names = {}
+    exec(code.replace("getOrCreate", "create"), names)  # noqa: S102 - the page's lines
+    names["spark"].client.close()
+    assert "UP_TO_DATE" in capsys.readouterr().out
 
 
 def test_an_error_over_connect(spark):
@@ -196,7 +210,7 @@ def test_a_wrong_token_is_refused_by_spark(manager):
 
 @pytest.mark.conformance
 @pytest.mark.skipif(shutil.which("javac") is None, reason="needs a compiler")
-def test_a_jdbc_client(manager, spark):
+def test_a_jdbc_client(manager, spark, tmp_path):
     """With the driver that PySpark ships."""
     jars = Path(find_spec("pyspark").origin).with_name("jars")
     driver = sorted((jars / "connect-repl").glob("spark-connect-client-j*.jar"))
@@ -217,16 +231,27 @@ def test_a_jdbc_client(manager, spark):
     ]
     opened = [f"--add-opens=java.base/{each}=ALL-UNNAMED" for each in ("java.nio", "java.lang")]
     path = os.pathsep.join(map(str, (*driver, *others)))
-    source = Path(__file__).with_name("PlainSql.java")
-    done = subprocess.run(  # noqa: S603 - our own command
-        [str(java()), *opened, "-cp", path, str(source), url, *statements],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    lines = done.stdout.splitlines()
-    assert "CREATE OR ALTER" in lines, done.stdout + done.stderr
+
+    def run(program, *arguments):
+        done = subprocess.run(  # noqa: S603 - our own command
+            [str(java()), *opened, "-cp", path, str(program), *arguments],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        return done.stdout, done.stderr
+
+    output, errors = run(Path(__file__).with_name("PlainSql.java"), url, *statements)
+    lines = output.splitlines()
+    assert "CREATE OR ALTER" in lines, output + errors
     assert str(spark.sql("SELECT count(*) FROM by_jdbc").first()[0]) in lines
-    assert "[MATERIALIZED_TABLE_NOT_FOUND]" in done.stdout
-    assert "makes one." in done.stdout
+    assert "[MATERIALIZED_TABLE_NOT_FOUND]" in output
+    assert "makes one." in output
+    of_page = block("plain-sql.md", "JDBC", "java").replace(f"jdbc:{PAGE_URL}", url)
+    of_page = of_page.replace("shop.sums", "shop.by_jdbc")
+    program = tmp_path / "Page.java"
+    main = "public static void main(String[] none) throws Exception"
+    program.write_text(f"import java.sql.*;\nclass Page {{ {main} {{\n{of_page}\n}} }}")
+    output, errors = run(program)
+    assert output.strip() == "UP_TO_DATE", output + errors
