@@ -153,6 +153,7 @@ CORE = {
         "test_create.py::test_the_first_commit_holds_rows_and_definition",
         "test_create_or_alter.py::test_appended_columns_and_a_changed_query_fill_the_table_in_one_commit",
         "test_create_or_alter.py::test_all_violations_at_once_and_nothing_touched",
+        "test_enabled_sql.py",
         "test_failures.py::test_the_second_of_two_fenced_writers_conflicts",
         "test_incremental.py::test_rows_are_those_of_the_query_after_any_change",
         "test_incremental.py::test_partial_sums_follow_the_sources",
@@ -172,6 +173,11 @@ CORE = {
         "test_hosting.py::TestHosting",
         "test_stateful.py::test_groups_are_kept_by_state",
     ),
-    "tests/functional/processes/": ("test_serving.py::test_dbt_works_in_the_spark_of_the_manager",),
+    "tests/functional/processes/": (
+        "test_plain_sql.py::test_the_life_of_a_table",
+        "test_plain_sql.py::test_an_error_over_connect",
+        "test_serving.py::test_dbt_works_in_the_spark_of_the_manager",
+    ),
+    "tests/unit/spark/parser/": ("test_hook.py",),
 }
 """The tests of each suite that a lane runs."""
