@@ -24,6 +24,8 @@ _NO_SAFETY = "spark.databricks.delta.retentionDurationCheck.enabled"
 class DeltaWorld(FormatWorld):
     """The current schema of a session."""
 
+    has_vectors = False
+
     def __init__(self, session):
         self._spark = session
         self._spark.conf.set(_NO_SAFETY, "false")
@@ -79,7 +81,8 @@ class DeltaWorld(FormatWorld):
         return failure_of(error).is_unreadable_version
 
     def create(self, name, rows):
-        self._spark.sql(f"CREATE TABLE {name.sql} USING delta AS {self.made(rows)}")
+        properties = f"TBLPROPERTIES ('delta.enableDeletionVectors' = '{self.has_vectors}')"
+        self._spark.sql(f"CREATE TABLE {name.sql} USING delta {properties} AS {self.made(rows)}")
 
     def update(self, name, key, value):
         self._spark.sql(f"UPDATE {name.sql} SET v = {quote_text(value)} WHERE k = {key}")
@@ -153,6 +156,40 @@ class TestDeltaByJobs(TableFormatContract):
         world = DeltaWorld(session)
         world.tables = installed_tables(session).default
         return world
+
+
+class TestDeltaWithDeletionVectors:
+    """Changes of rows in a table like those of this project."""
+
+    @pytest.fixture
+    def world(self, session, schema):
+        assert session.catalog.currentDatabase() == schema
+        world = DeltaWorld(session)
+        world.has_vectors = True
+        return world
+
+    test_keys = TableFormatContract.test_rows_of_keys_are_replaced
+    test_rows = TableFormatContract.test_rows_are_removed_and_added_while_all_others_stay
+    test_copies = TableFormatContract.test_of_equal_rows_as_many_are_removed_as_are_to_be
+    test_not_there = TableFormatContract.test_a_change_of_rows_that_are_not_there_changes_nothing
+    test_fence = TableFormatContract.test_changes_of_rows_are_fenced
+
+    def test_rows_are_found_by_one_scan(self, world):
+        t = world.table([(k, f"v{k % 3}") for k in range(100)])
+        added, removed = world.made([(7, "new")]), world.made([(7, "v1"), (9, "v0")])
+        version = world.commit(1, world.tables.apply_changes, changed(t), added, removed)
+        commit = world.tables.history.commit(world.ref(t), version)
+        assert (commit.operation, commit.changed, commit.rows) == ("WRITE", 3, 1)
+        assert commit.metadata.seq == 1
+        assert (7, "new") in world.rows(t)
+        assert len(world.rows(t)) == 99
+
+    def test_null_is_a_value_of_a_key(self, world):
+        t = world.table([(1, "a"), (None, "b"), (3, None)])
+        keys, rows = world.made([(None,), (3,)], "k INT"), world.made([(None, "new")])
+        version = world.commit(1, world.tables.replace_keys, changed(t), ("k",), rows, keys)
+        assert world.rows(t) == [(1, "a"), (None, "new")]
+        assert world.tables.history.commit(world.ref(t), version).operation == "WRITE"
 
 
 _TYPES = {

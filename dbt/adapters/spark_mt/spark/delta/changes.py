@@ -85,10 +85,15 @@ the files: it was renamed, or dropped and added again.
 """
 
 
-def has_change_feed(session: SparkSession, name: TableName) -> bool:
-    """Whether commits of a table record the rows that they change."""
-    found = session.sql(f"SHOW TBLPROPERTIES {name.sql} ({quote_text(_CHANGE_FEED)})").collect()
-    return bool(found) and str(found[0]["value"]).lower() == "true"
+def properties_of(session: SparkSession, name: TableName) -> Mapping[str, str]:
+    """Return the properties that a table has now."""
+    found = session.sql(f"SHOW TBLPROPERTIES {name.sql}").collect()
+    return {str(row["key"]): str(row["value"]) for row in found}
+
+
+def feeds_changes(properties: Mapping[str, str]) -> bool:
+    """Whether commits of a table with these properties record the rows that they change."""
+    return properties.get(_CHANGE_FEED, "").lower() == "true"
 
 
 class RangeReader:
@@ -228,7 +233,7 @@ class RangeReader:
         before, after = range_.after.version, range_.upto.version
         if self._schema(range_, before) != self._schema(range_, after):
             return None
-        if not has_change_feed(self._spark, range_.table.name):
+        if not feeds_changes(properties_of(self._spark, range_.table.name)):
             return None
         feed = f"table_changes({quote_text(range_.table.name.sql)}, {before + 1}, {after})"
         columns = self._listed(range_)

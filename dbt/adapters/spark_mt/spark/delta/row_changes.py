@@ -15,8 +15,13 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.definition.columns import quote
 from dbt.adapters.spark_mt.execution.table_format import RowsNotThereError
 from dbt.adapters.spark_mt.query import bags
-from dbt.adapters.spark_mt.spark.delta.changes import has_change_feed
-from dbt.adapters.spark_mt.spark.delta.row_conditions import Measured, Ranges
+from dbt.adapters.spark_mt.spark.delta.changes import feeds_changes, properties_of
+from dbt.adapters.spark_mt.spark.delta.row_conditions import Measured, Ranges, There
+from dbt.adapters.spark_mt.spark.delta.row_replacement import (
+    Removal,
+    can_replace,
+    replace_rows,
+)
 from dbt.adapters.spark_mt.spark.formats import delta as delta_format
 from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_error, unlogged
 from dbt.adapters.spark_mt.spark.session.kept_rows import kept_rows
@@ -28,7 +33,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from dbt.adapters.spark_mt.execution.table_format import TableColumns
-    from dbt.adapters.spark_mt.spark.delta.row_conditions import Place, There
+    from dbt.adapters.spark_mt.spark.delta.row_conditions import Place
     from dbt.adapters.spark_mt.spark.session.kept_rows import Kept, KeptRows
 
 
@@ -65,21 +70,19 @@ def replace_keys(
         source = kept.keep_source(query, gone, *ranges.all_measures)
         has_gone, *measures = source.measures
         found = Measured(ranges, source.rows, measures)
-        place = found.place if table.comparable and not adds_columns else None
-        if place and has_change_feed(session, table.name):
-            place = None  # a MERGE records an update, and not that a row goes and another one comes
-        there = place and place.rows(session, kept, table, source.view, source.rows)
-        if place and there:
-            change = kept.keep(
-                changed_query(table, key, there.view, source.view),
-                f"coalesce(-sum({_WEIGHT}) FILTER (WHERE {_WEIGHT} < 0), 0)",
-            )
-            gained, lost = (_signed(table, change.view, sign) for sign in (1, -1))
-            if count := change.measures[0]:
-                Replacing(session, kept, table, place).run(there, gained, lost, count)
-            else:
-                session.sql(f"INSERT INTO {table.name.sql}\n{gained}")
-            return
+        properties = properties_of(session, table.name)
+        # Of a table with a feed, a MERGE records an update, and not that a row goes and another
+        # one comes.
+        if table.comparable and not adds_columns and not feeds_changes(properties):
+            there: There | None = None
+            if can_replace(session, table, source.rows, properties):
+                there = there_by_key(kept, table, key, source, found.conditions("t."))
+            elif place := found.place:
+                there = place.rows(session, kept, table, source.view, source.rows)
+            if there is not None:
+                done = _replace_differing(session, kept, table, key, source, found, there)
+                if done:
+                    return
         merged = source.view
         if has_gone and not _has_null_key(session, table, key):
             merged = f"(SELECT * FROM {source.view} WHERE NOT ({_without_row(key)}))"
@@ -87,6 +90,43 @@ def replace_keys(
             table, key, merged, found.conditions("t."), adds_columns=adds_columns
         )
         _merge(session, merge)
+
+
+def _replace_differing(
+    session: SparkSession,
+    kept: KeptRows,
+    table: TableColumns,
+    key: Sequence[str],
+    source: Kept,
+    found: Measured,
+    there: There,
+) -> bool:
+    """Replace the rows of keys that differ from their new rows; return whether that is done.
+
+    Args:
+        session: A private session.
+        kept: Keeps rows until they are written.
+        table: The table.
+        key: Columns whose values differ in all rows.
+        source: The relation that `keyed_query` gives.
+        found: What is known of it.
+        there: All rows of the table that have one of the keys.
+    """
+    change = kept.keep(
+        changed_query(table, key, there.view, source.view),
+        f"coalesce(-sum({_WEIGHT}) FILTER (WHERE {_WEIGHT} < 0), 0)",
+    )
+    gained, lost = (_signed(table, change.view, sign) for sign in (1, -1))
+    count = change.measures[0]
+    if not count:
+        session.sql(f"INSERT INTO {table.name.sql}\n{gained}")
+    elif there.place:
+        Replacing(session, kept, table, there.place).run(there, gained, lost, count)
+    else:
+        return replace_rows(
+            session, table, Removal(lost, count, tuple(key), within=found.conditions()), gained
+        )
+    return True
 
 
 def apply_changes(session: SparkSession, table: TableColumns, added: str, removed: str) -> None:
@@ -100,6 +140,8 @@ def apply_changes(session: SparkSession, table: TableColumns, added: str, remove
         measures = ", ".join(("count(*)", *ranges.all_measures))
         count, *values = session.sql(f"SELECT {measures} FROM (\n{removed}\n)").collect()[0]
         found = Measured(ranges, count, values)
+        if _found_by_filters(session, table, found, removed, added):
+            return
         place = found.place if table.comparable else None
         there = place and place.rows(session, kept, table, f"(\n{removed}\n)", count)
         if place and there:
@@ -111,6 +153,21 @@ def apply_changes(session: SparkSession, table: TableColumns, added: str, remove
             raise RowsNotThereError(_NOT_THERE)
         source = kept.keep_source(bag_query(table, added, copies.view if copies.rows else ""))
         _merge(session, bag_statement(table, source.view, within))
+
+
+def _found_by_filters(
+    session: SparkSession, table: TableColumns, found: Measured, removed: str, added: str
+) -> bool:
+    """Remove rows and add others by one scan; return whether that is done.
+
+    In a large table one column finds them, whose values differ in all of them. They are there: they
+    are rows of the result at the positions of the table.
+    """
+    if not can_replace(session, table, found.rows, properties_of(session, table.name)):
+        return False
+    one, within = found.distinct_column, found.conditions()
+    removal = Removal(removed, found.rows, table.columns, one, within)
+    return replace_rows(session, table, removal, added)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +247,26 @@ class Replacing:
             return condition
         found = self.session.sql(f"SELECT DISTINCT {self._hashed} FROM {taken.view}").collect()
         return f"{condition} AND {self._hashed} IN ({', '.join(f'{row[0]}L' for row in found)})"
+
+
+def there_by_key(
+    kept: KeptRows, table: TableColumns, key: Sequence[str], source: Kept, within: str
+) -> There:
+    """Return the rows of a table that have a key of the relation that `keyed_query` gives.
+
+    Args:
+        kept: Keeps the rows.
+        table: The table.
+        key: Columns whose values differ in all rows.
+        source: The relation.
+        within: Conditions on `t` that all of them meet.
+    """
+    columns = ", ".join(f"t.{c}" for c in _columns(table))
+    rows = kept.keep(
+        f"SELECT {columns} FROM {table.name.sql} AS t LEFT SEMI JOIN {source.view} AS s "
+        f"ON {_same_key(table, key)}{within}"
+    )
+    return There("", rows.view, rows.rows)
 
 
 def changed_query(table: TableColumns, key: Sequence[str], there: str, source: str) -> str:

@@ -74,7 +74,7 @@ class Place:
         found = kept.keep(
             f"SELECT {columns} FROM {table.name.sql} WHERE {condition} LIMIT {most + 1}"
         )
-        return None if found.rows > most else There(condition, found.view, found.rows)
+        return None if found.rows > most else There(condition, found.view, found.rows, self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +82,16 @@ class There:
     """All rows of a table that meet a condition.
 
     Args:
-        condition: The condition.
+        condition: The condition as a text; empty where values are too many for one.
         view: The relation of the rows.
         rows: How many there are.
+        place: The column of the condition; None without one.
     """
 
     condition: str
     view: str
     rows: int
+    place: Place | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +167,12 @@ class Measured:
         if _MOST_PER_VALUE * distinct < self.rows:
             return None
         return Place(own, other, type_, self.conditions())
+
+    @property
+    def distinct_column(self) -> str:
+        """The first column in which about every one of the rows has a value of its own; or none."""
+        found = (own for own, *_, many in self._usable() if many >= _ABOUT * self.rows)
+        return next(found, "")
 
     def _usable(self) -> Iterator[tuple[str, str, str, str, str, int]]:
         """Yield columns of table and source, type, least and greatest value, and distinct values.

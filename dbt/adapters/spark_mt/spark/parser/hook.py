@@ -6,11 +6,11 @@ import logging
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.execution.errors import problem_of
 from dbt.adapters.spark_mt.spark.parser.answers import Answers
+from dbt.adapters.spark_mt.spark.session import driver_java
 from dbt.adapters.spark_mt.spark.session.private_session import is_connect
 from dbt.adapters.spark_mt.statements import parser
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 
 SOURCE = Path(__file__).with_name("StatementHook.java")
-CLASS = "dbt.adapters.spark_mt.StatementHook"
 NESTED = (
     "Failed",
     "Parser",
@@ -36,12 +35,6 @@ NESTED = (
     "Work",
 )
 _LOGGER = logging.getLogger(__name__)
-_JAVA_RELEASE = 8
-"""Of static methods in interfaces; Janino's own default is older."""
-
-
-_COMPILED: WeakKeyDictionary[Java, Java] = WeakKeyDictionary()
-"""The class of each JVM, by py4j's view of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,25 +100,10 @@ def compiled(spark: SparkSession) -> Java:
     Raises:
         MaterializedTableError: Spark's classes do not fit it.
     """
-    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - no public way to the JVM
-    if jvm not in _COMPILED:
-        _COMPILED[jvm] = _compile(jvm, spark.version)
-    return _COMPILED[jvm]
-
-
-def _compile(jvm: Java, version: str) -> Java:
     try:
-        compiler = jvm.org.codehaus.janino.SimpleCompiler()
-        compiler.setSourceVersion(_JAVA_RELEASE)
-        compiler.setTargetVersion(_JAVA_RELEASE)
-        compiler.setParentClassLoader(jvm.java.lang.Thread.currentThread().getContextClassLoader())
-        compiler.cook(SOURCE.read_text(encoding="utf-8"))
-        loader = compiler.getClassLoader()
-        # A class that the JVM does not verify fails here and not in a statement.
-        names = (CLASS, *(f"{CLASS}${nested}" for nested in NESTED))
-        return [jvm.java.lang.Class.forName(name, True, loader) for name in names][0]  # noqa: FBT003, RUF015 - Java's; all are loaded
+        return driver_java.compiled(spark, SOURCE, NESTED)
     except Exception as error:
-        raise _unusable(version, error) from error
+        raise _unusable(spark.version, error) from error
 
 
 def install(
@@ -154,7 +132,9 @@ def install(
     answers = Answers(engine)
     try:
         gateways.ensure_callback_server_started(context._gateway)  # noqa: SLF001 - as PySpark's foreachBatch
-        made = _new(context, hook_class, is_of_connect=is_of_connect)
+        words = f" {' '.join(parser.FIRST_WORDS)} "
+        values = (parser.MENTION, words, is_of_connect)
+        made = driver_java.new_object(spark, hook_class, *values)
         made.inject(spark._jsparkSession, _Engine(spark, answers))  # noqa: SLF001 - as above
     except Exception as error:
         raise conditions.SQL_HOOK_UNUSABLE(
@@ -175,14 +155,6 @@ def enter(hook: Hook, spark: SparkSession) -> None:
         raise conditions.SQL_HOOK_UNUSABLE(
             version=spark.version, problem=problem_of(error)
         ) from error
-
-
-def _new(context: Any, hook_class: Java, *, is_of_connect: bool) -> Java:  # noqa: ANN401 - of PySpark
-    values = (parser.MENTION, f" {' '.join(parser.FIRST_WORDS)} ", is_of_connect)
-    arguments = context._gateway.new_array(context._jvm.java.lang.Object, len(values))  # noqa: SLF001
-    for number, value in enumerate(values):
-        arguments[number] = value
-    return hook_class.getConstructors()[0].newInstance(arguments)
 
 
 def _unusable(version: str, error: Exception) -> UnusableHookError:

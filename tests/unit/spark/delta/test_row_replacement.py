@@ -1,0 +1,70 @@
+"""Which rows a scan finds, and where that may be tried."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.execution.table_format import TableColumns
+from dbt.adapters.spark_mt.spark.delta import row_replacement
+from dbt.adapters.spark_mt.spark.delta.row_replacement import Removal, can_replace
+from dbt.adapters.spark_mt.spark.formats import delta as delta_format
+
+TABLE = TableColumns(TableName("t", "s", "c"), ("k", "v"), types=("INT", "STRING"))
+MARKED = {delta_format.DELETION_VECTORS: "true"}
+REMOVAL = Removal("SELECT * FROM gone", 3, ("k", "a b"), "k", " AND `k` BETWEEN 1 AND 9")
+
+
+def session(number="7"):
+    return SimpleNamespace(
+        conf=SimpleNamespace(
+            get=lambda key, _=None: number if key == delta_format.FENCE_NUMBER else None
+        )
+    )
+
+
+def test_rows_have_the_hashes_of_the_condition():
+    for columns, listed in ((REMOVAL.columns, "`k`, `a b`"), ((REMOVAL.one,), "`k`")):
+        hashes = f"xxhash64({listed})", f"xxhash64(1, {listed})"
+        condition = REMOVAL.condition(columns)
+        first, *others = condition.split(" AND ", 2)
+        assert (first, others[0]) == tuple(f"{hashed} = 0L" for hashed in hashes)
+        assert condition.endswith(" = 0L AND `k` BETWEEN 1 AND 9")
+        assert REMOVAL.hashes(columns).startswith(f"SELECT {', '.join(hashes)} FROM (")
+
+
+def test_the_commit_says_how_many_rows_were_found_by_what():
+    assert REMOVAL.predicate == "(`k`, `a b`) of 3 rows"
+
+
+@pytest.mark.parametrize(
+    ("table", "count", "properties", "number"),
+    [
+        (TABLE, 0, MARKED, "7"),
+        (TABLE, row_replacement.MOST_ROWS + 1, MARKED, "7"),
+        (TABLE, 1, {}, "7"),
+        (TABLE, 1, {delta_format.DELETION_VECTORS: "false"}, "7"),
+        (TABLE, 1, MARKED, None),
+        (TableColumns(TABLE.name, ("k", "v")), 1, MARKED, "7"),
+        (TableColumns(TABLE.name, ("k", "v"), types=("INT", "VARCHAR(9)")), 1, MARKED, "7"),
+        (TableColumns(TABLE.name, ("m",), comparable=False, types=("MAP<INT, INT>",)), 1, {}, "7"),
+    ],
+)
+def test_rows_are_not_found_by_filters(table, count, properties, number):
+    assert not can_replace(session(number), table, count, properties)
+    assert can_replace(session(), TABLE, 1, MARKED)
+
+
+def test_classes_that_do_not_fit_leave_it_to_a_merge(monkeypatch, caplog):
+    kind = type("CompileException", (Exception,), {"__module__": "py4j.protocol"})
+    error = kind("no such class: DeleteCommand")
+
+    def compiled(*_):
+        raise error
+
+    monkeypatch.setattr(row_replacement.driver_java, "compiled", compiled)
+    assert not row_replacement.replace_rows(session(), TABLE, REMOVAL, "SELECT 1")
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert "no such class: DeleteCommand" in caplog.text
