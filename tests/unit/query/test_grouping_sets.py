@@ -100,6 +100,7 @@ def test_partial_sums_have_the_number_of_the_set_as_a_key():
         ("SELECT (SELECT max(k) FROM u WHERE u.a > t.a) AS m FROM t GROUP BY ROLLUP (a)", True),
         ("SELECT max((SELECT max(k) FROM u WHERE u.a > t.a)) AS m FROM t GROUP BY CUBE (a)", False),
         ("SELECT a, grouping(s) AS g FROM t GROUP BY ROLLUP (a)", False),
+        ("SELECT a, count(*) AS n FROM t GROUP BY ROLLUP (a, window(d, '1 day'))", False),
         ("SELECT count(*) AS n FROM t GROUP BY CUBE (a, session_window(d, '1 day'))", False),
     ],
 )

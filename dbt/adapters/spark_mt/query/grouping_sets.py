@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 CALLS = {"grouping": "TINYINT", "grouping_id": "BIGINT"}
 """Functions that say of which grouping set a row is, with their types."""
+_TIME_WINDOWS = frozenset({"window", "session_window"})
+"""Functions that make several rows of one, and none of one without a time, wherever they are."""
 
 
 def expanded(
@@ -47,8 +49,8 @@ def _can_be_expanded(node: ops.Aggregate) -> bool:
         if call.name in CALLS
         for argument in call.arguments
     )
-    sessions = any("session_window" in group.expression.calls for group in node.groups)
-    return known and not sessions and not isinstance(node.input, ops.Apply)
+    timely = any(name in _TIME_WINDOWS for g in node.groups for name in g.expression.calls)
+    return known and not timely and not isinstance(node.input, ops.Apply)
 
 
 class _Expansion:
