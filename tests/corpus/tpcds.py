@@ -27,7 +27,7 @@ _SCHEMA = "org/apache/spark/sql/TPCDSSchema.class"
 _COLUMN = re.compile(r"`(\w+)` ([A-Z]+(?:\([\d,]+\))?)")
 _FACTS = ("_sales", "_returns", "inventory")
 _PREDICATES = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.In, exp.Between, exp.Like)
-_CALENDAR = "date_dim"
+_CALENDAR, _MONTH = "date_dim", ("d_year", "d_moy", "d_month_seq")
 _NUMBERED = re.compile(r".*_(sk|number)")
 _DIMENSION_ROWS, _FACT_ROWS = 3, 10
 _NULLS, _LIKELY = 0.06, 0.75
@@ -75,15 +75,15 @@ def sources(
         for name in sorted(read(query.text) & columns.keys()):
             keys = _Keys(choice, first=place * (_DIMENSION_ROWS + 1) + 1)
             rows.setdefault(name, []).extend(_rows(name, columns[name], wanted, keys))
-    if _CALENDAR in rows:
-        names = [column.name for column in columns[_CALENDAR]]
+    names = [column.name for column in columns.get(_CALENDAR, ())]
+    if _CALENDAR in rows and set(_MONTH) <= set(names):
         rows[_CALENDAR] = list(_with_months(names, rows[_CALENDAR]))
     return tuple(Source(name, columns[name], tuple(rows[name])) for name in sorted(rows))
 
 
 def _with_months(names: Sequence[str], rows: Iterable[Row]) -> Iterator[Row]:
     """Yield the rows of the calendar, in which a month has one number, as a subquery expects."""
-    year, month, number = (names.index(name) for name in ("d_year", "d_moy", "d_month_seq"))
+    year, month, number = map(names.index, _MONTH)
     known: dict[tuple[str | None, str | None], str | None] = {}
     for row in rows:
         found = known.setdefault((row[year], row[month]), row[number])

@@ -76,6 +76,19 @@ def test_rows_of_a_query_depend_on_the_seed_and_the_query():
     assert (dates, sales) != tpcds.sources([QUERY], COLUMNS, seed=2)
 
 
+def test_a_month_has_one_number():
+    """A subquery that selects it has one row."""
+    more = (Column("d_moy", "INT"), Column("d_month_seq", "INT"))
+    columns = {**COLUMNS, "date_dim": (*COLUMNS["date_dim"], *more)}
+    for seed in range(20):
+        dates, _ = tpcds.sources([QUERY], columns, seed)
+        names = [column.name for column in columns["date_dim"]]
+        year, month, number = map(names.index, ("d_year", "d_moy", "d_month_seq"))
+        found = {}
+        for row in dates.rows:
+            assert found.setdefault((row[year], row[month]), row[number]) == row[number]
+
+
 @pytest.mark.parametrize("round_", ROUNDS)
 @pytest.mark.parametrize("seed", range(20))
 def test_changes_are_statements_of_spark(round_, seed):
