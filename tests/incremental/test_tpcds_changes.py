@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import replace
 from functools import cached_property
 
@@ -22,6 +23,8 @@ from tests.support.differential_cases import Case, Comparison
 SEED = int(os.environ.get("INCREMENTAL_SEED", "1"))
 PARTS = 20
 QUERIES = 135
+_SETS = re.compile(r"GROUP BY (ROLLUP|CUBE)\s*\([^()]*\)", re.IGNORECASE)
+"""Without rows Spark has no groups of these, where DuckDB has the one of all rows."""
 _GONE, _UPDATED = 0.12, 0.3
 
 
@@ -60,7 +63,8 @@ def case_of(query, columns):
         name: changed(rows, choice) if choice.random() < 1 / 2 else rows
         for name, rows in before.items()
     }
-    return QueryOfSpark(query.text, before, after, tables)
+    text = _SETS.sub(r"\g<0> HAVING count(*) > 0", query.text)
+    return QueryOfSpark(text, before, after, tables)
 
 
 def changed(rows, choice):
