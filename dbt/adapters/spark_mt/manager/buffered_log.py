@@ -156,7 +156,6 @@ class BufferedJobLog:
         return self._log.jobs(catalog, since_ms)
 
     def job(self, catalog: str, job_id: str) -> Job | None:
-        """Return one job, or None if there is no such job."""
         newest = self._newest.get(job_id) or self._kept(job_id)
         is_of = newest is not None and newest.table.catalog == catalog
         return newest if is_of else self._log.job(catalog, job_id)
@@ -183,7 +182,6 @@ class BufferedJobLog:
         return self._log.newest(catalog, per_table, since_ms)
 
     def of_table(self, name: TableName, limit: int) -> tuple[Job, ...]:
-        """Return the newest jobs of a table, the newest first."""
         found = {job.job_id: job for job in self._log.of_table(name, limit)}
         found |= {job.job_id: job for job in self.deferred.waiting() if job.table == name}
         return tuple(sorted(found.values(), key=lambda job: -job.started_at_ms)[:limit])

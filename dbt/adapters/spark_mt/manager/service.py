@@ -117,7 +117,6 @@ class Manager:
         self._is_stopping = False
 
     def about(self) -> views.ManagerView:
-        """Describe the manager itself, from memory."""
         parts, place = self._parts, self._parts.place
         lease, tick = parts.leadership.lease, parts.loop.state
         running = (progress_of(parts.hosting, name) for name in parts.hosting.hosted())
@@ -140,7 +139,6 @@ class Manager:
         )
 
     def health(self) -> views.Health:
-        """Return whether it works, from memory."""
         loop, problems = self._parts.loop, []
         if not loop.is_alive:
             problems.append("the loop that checks the catalog has not ended a tick lately")
@@ -161,7 +159,6 @@ class Manager:
         return views.Health(loop.is_alive, is_ready, tuple(problems))
 
     def tables(self) -> tuple[TableView, ...]:
-        """Return every table, ordered by name, from memory."""
         now = self._now_ms()
         known = sorted(self._parts.view.tables.values(), key=lambda table: str(table.name))
         return tuple(table_view(self._observed(table), now) for table in known)
@@ -176,7 +173,6 @@ class Manager:
         return tuple(entry.name.name for entry in entries)
 
     def totals(self) -> tuple[RefreshTotals, ...]:
-        """Return the counters of every table, from memory."""
         return self._parts.statistics.totals()
 
     def table(self, name: str) -> views.TableDetails:
@@ -200,7 +196,6 @@ class Manager:
         return self._history(full, limit)
 
     def job(self, job_id: str) -> Job | None:
-        """Return one refresh, or None if the log knows of no such one."""
         found = self._parts.log.job(self._parts.catalog, job_id)
         return found and self._effective(found, self._parts.environment())
 
@@ -245,7 +240,6 @@ class Manager:
         return self._parts.columns(query, session)
 
     def interrupt(self, request_id: str) -> None:
-        """Interrupt what the statement of a request runs at this moment, if it is not over."""
         self._parts.requests.interrupt(request_id)
 
     def refresh(self, request: RefreshRequest) -> views.RefreshSubmitted:
@@ -273,7 +267,6 @@ class Manager:
         return self._changed(self._parts.operations().resume(name, dict(run_options)))
 
     def wake(self) -> None:
-        """Check every table now instead of in a few seconds."""
         self._parts.loop.wake()
 
     def stop(self, within_s: float) -> bool:

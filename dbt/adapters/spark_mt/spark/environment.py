@@ -183,7 +183,6 @@ class SparkStorage:
         self._now_ms = now_ms
 
     def compact(self, name: TableName, table_id: str) -> None:
-        """As `Storage.compact`."""
         with self._sessions.open() as session:
             for each in name, *self._sums.names(session.spark, name.catalog, table_id):
                 self._format(each).compact(session.spark, each)
@@ -199,7 +198,6 @@ class SparkStorage:
         return self._tables.default if table is None else self._tables.of(table)
 
     def remove_dead_checkpoints(self, table_ids: frozenset[str]) -> None:
-        """As `Storage.remove_dead_checkpoints`."""
         if self._parts is not None:
             for table_id in table_ids:
                 self._parts.checkpoints.remove_abandoned(table_id, self._now_ms())

@@ -67,7 +67,6 @@ class DeltaLog:
         return max(self.versions(table), default=-1)
 
     def is_newest(self, table: TableRef, version: int) -> bool:
-        """Whether a version is the newest one of a table, as cheaply as possible."""
         return version >= 0 and self.newest(table) == version
 
     def commit(self, table: TableRef, version: int) -> Commit | None:
@@ -100,12 +99,10 @@ class DeltaLog:
         }
 
     def oldest(self, table: TableRef) -> Commit | None:
-        """As `TableHistory.oldest`."""
         first = next(iter(self.versions(table)), None)
         return None if first is None else self.commit(table, first)
 
     def at(self, table: TableRef, instant_ms: int) -> int | None:
-        """As `TableHistory.at`."""
         versions = self.versions(table)
         first, end = 0, len(versions)
         while first < end:
@@ -183,11 +180,9 @@ class DeltaLog:
         return dict(json.loads(found[0]["value"])["metaData"]) if found else {}
 
     def description(self, table: TableRef, version: int) -> TableDescription | None:  # noqa: ARG002 - a job
-        """As `TableHistory.description`."""
         return None
 
     def size(self, table: TableRef, version: int) -> tuple[int, int] | None:  # noqa: ARG002 - a job
-        """As `TableHistory.size`."""
         return None
 
     def rows(self, table: TableRef, version: int) -> int | None:  # noqa: ARG002 - a job
@@ -228,7 +223,6 @@ class DeltaLog:
         return None if name is None else self.commit(table, int(name.partition(".")[0]))
 
     def keeps_columns(self, table: TableRef, after: int, upto: int) -> bool:
-        """As `TableHistory.keeps_columns`."""
         if after >= upto:
             return after == upto
         if not self._holds(table, after + 1, upto):
@@ -381,7 +375,6 @@ class DriverLog(DeltaLog):
         ]
 
     def first_row_change(self, table: TableRef, after: int, upto: int) -> Commit | None:
-        """As `DeltaLog.first_row_change`."""
         for version in range(after + 1, upto + 1):
             commit = self.commit(table, version)
             if commit is None or commit.effect is CommitEffect.NO_ROWS:
@@ -454,7 +447,6 @@ class DriverLog(DeltaLog):
         return str(metadata.get("id", "")) or super().table_id(table)
 
     def size(self, table: TableRef, version: int) -> tuple[int, int] | None:
-        """As `TableHistory.size`."""
         with suppress(KeyError):
             found = self._checksum(table, version)
             return int(found["numFiles"]), int(found["tableSizeBytes"])

@@ -88,7 +88,6 @@ class DeltaSource:
         return str(offset["reservoirId"]) if is_ours else None  # type: ignore[index]
 
     def is_of(self, position: Position) -> bool:
-        """As `StreamSource.is_of`."""
         # Delta reads on after a number, also in the log of another table that has the place now.
         if not isinstance(position, VersionedPosition) or position == BEFORE_ALL:
             return True

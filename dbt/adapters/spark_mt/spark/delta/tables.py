@@ -52,7 +52,6 @@ class DeltaTables:
         return TableRef(name, self.format.name, location)
 
     def directory(self, table: TableRef) -> str:
-        """As `VersionedTables.directory`."""
         return table.handle
 
     def identity(self, session: SparkSession, table: TableRef) -> str:
@@ -60,7 +59,6 @@ class DeltaTables:
         return self.history.table_id(table) or str(_detail(session, table.name)["id"] or "")
 
     def partition_columns(self, session: SparkSession, name: TableName) -> tuple[str, ...]:
-        """Return the columns by which a table is partitioned."""
         return tuple(_detail(session, name)["partitionColumns"])
 
     def changes(self, session: SparkSession) -> RangeReader:
@@ -68,7 +66,6 @@ class DeltaTables:
         return RangeReader(session, self.history)
 
     def as_of(self, table: TableRef, version: int) -> str:
-        """As `VersionedTables.as_of`."""
         return delta_format.as_of(table.name, version)
 
     def stream_source(
@@ -156,7 +153,6 @@ class DeltaTables:
     def overwrite(
         self, session: SparkSession, name: TableName, rows: str, *, adds_columns: bool = False
     ) -> None:
-        """Replace all rows of a table."""
         with _adding_columns(session, enabled=adds_columns):
             session.sql(f"INSERT OVERWRITE TABLE {name.sql}\n{rows}")
 
@@ -169,7 +165,6 @@ class DeltaTables:
     def append(
         self, session: SparkSession, name: TableName, rows: str, *, adds_columns: bool = False
     ) -> None:
-        """Add rows."""
         with _adding_columns(session, enabled=adds_columns):
             session.sql(f"INSERT INTO {name.sql}\n{rows}")
 
@@ -223,11 +218,9 @@ class DeltaTables:
     def set_properties(
         self, session: SparkSession, name: TableName, properties: Mapping[str, str]
     ) -> None:
-        """Set properties of a table."""
         session.sql(f"ALTER TABLE {name.sql} SET TBLPROPERTIES ({_listed(properties)})")
 
     def unset_properties(self, session: SparkSession, name: TableName, keys: Sequence[str]) -> None:
-        """Remove properties of a table, as far as it has them."""
         texts = ", ".join(map(quote_text, keys))
         session.sql(f"ALTER TABLE {name.sql} UNSET TBLPROPERTIES IF EXISTS ({texts})")
 
@@ -239,11 +232,9 @@ class DeltaTables:
         session.sql(f"ALTER TABLE {name.sql} ADD CONSTRAINT {quote(constraint)} {condition}")
 
     def drop_constraint(self, session: SparkSession, name: TableName, constraint: str) -> None:
-        """Remove a constraint, if the table has it."""
         session.sql(f"ALTER TABLE {name.sql} DROP CONSTRAINT IF EXISTS {quote(constraint)}")
 
     def cluster(self, session: SparkSession, name: TableName, columns: Sequence[str]) -> None:
-        """Set the clustering columns of a table; none for no clustering."""
         by = f"({', '.join(map(quote, columns))})" if columns else "NONE"
         session.sql(f"ALTER TABLE {name.sql} CLUSTER BY {by}")
 

@@ -145,7 +145,6 @@ class SparkSystemLog:
             self._table.append(catalog, rows, now)
 
     def handler(self, name: TableName) -> bytes:
-        """Return the serialized refresh handler of a table; empty without one."""
         query = _newest("kind = 'HANDLER'", _TABLE_KEY, _BY_TIME, _OF_TABLE)
         rows = self._table.rows(name.catalog or "", query, _of(name))
         return (rows[0]["facts"] or "").encode() if rows else b""
@@ -156,7 +155,6 @@ class SparkSystemLog:
         return {_name(row, catalog): row["facts"].encode() for row in rows if row["facts"]}
 
     def entries(self, catalog: str, schema: str) -> tuple[RegistryEntry, ...]:
-        """Return the tables of one schema that exist, ordered by name."""
         query = f"{_newest_tables(_OF_SCHEMA)} {_BY_NAME}"
         rows = self._table.rows(catalog, query, {"schema": schema})
         if not rows:
@@ -175,11 +173,9 @@ class SparkSystemLog:
         return bool(self._table.rows(name.catalog or "", _newest_tables(_OF_TABLE), _of(name)))
 
     def jobs(self, catalog: str, since_ms: int) -> tuple[Job, ...]:
-        """Return the jobs with a heartbeat since an instant, the newest start first."""
         return self._jobs(catalog, _SINCE, {"since": since_ms})
 
     def job(self, catalog: str, job_id: str) -> Job | None:
-        """Return one job, or None if there is no such job."""
         return next(iter(self._jobs(catalog, "job_id = {job}", {"job": job_id})), None)
 
     def running(self, catalog: str, schema: str, since_ms: int) -> tuple[Job, ...]:
@@ -189,7 +185,6 @@ class SparkSystemLog:
         return tuple(job for job in found if job.status is JobStatus.RUNNING)
 
     def accepted(self, catalog: str, since_ms: int) -> tuple[Job, ...]:
-        """Return the refreshes that were accepted since and have not begun, the oldest first."""
         found = self._jobs(catalog, _SINCE, {"since": since_ms})
         waiting = (job for job in found if job.status is JobStatus.RUNNING and job.request)
         return tuple(waiting)[::-1]
@@ -205,7 +200,6 @@ class SparkSystemLog:
         return self._reader.each(rows, catalog, job_of)
 
     def of_table(self, name: TableName, limit: int) -> tuple[Job, ...]:
-        """Return the newest jobs of a table, the newest first."""
         return self._jobs(name.catalog or "", _OF_TABLE, _of(name), f"LIMIT {limit}")
 
     def last_scheduled(self, catalog: str) -> dict[TableName, int]:
@@ -268,7 +262,6 @@ class SparkScan:
         return tuple(schema for schema in found if schema != SCHEMA)
 
     def tables(self, catalog: str, schema: str) -> tuple[TableName, ...]:
-        """Return the full names of the tables and views of a schema."""
         rows = self._spark.sql(f"SHOW TABLES IN {quote(catalog)}.{quote(schema)}").collect()
         names = (row["tableName"] for row in rows if not row["isTemporary"])
         return tuple(TableName(name, schema, catalog) for name in names)
