@@ -114,6 +114,7 @@ class TestWorkers:
         assert project.run_sql(query, fetch="all") == [(0, 0), (1, 2)]
 
 
+@pytest.mark.conformance
 class TestIncremental:
     @pytest.fixture(scope="class")
     def models(self):
@@ -135,7 +136,6 @@ class TestIncremental:
             f"select * from {project.test_schema}.{name} order by id", fetch="all"
         )
 
-    @pytest.mark.conformance
     def test_merge_takes_a_new_column(self, rows):
         assert rows("merged") == [
             (0, "0", None),
