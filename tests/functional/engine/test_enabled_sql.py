@@ -7,6 +7,7 @@ from datetime import datetime
 import pytest
 
 from dbt.adapters.spark_mt.api import MaterializedTables
+from tests.support.page_blocks import block
 
 SUMS = "SELECT k, sum(v) AS total FROM orders GROUP BY k"
 
@@ -49,6 +50,13 @@ def test_statements_of_a_notebook(sql, schema):
     assert len(started) == 2
     assert all(isinstance(each, datetime) for each in started)
     assert sql("DROP MATERIALIZED TABLE t").first().action == "DROPPED"
+
+
+def test_the_lines_of_the_page(session, sql, capsys):
+    """As docs/plain-sql.md has them for a notebook."""
+    exec(block("plain-sql.md", "A notebook, a Spark of your own", "python"), {"spark": session})  # noqa: S102 - the page's lines
+    assert "sums" in capsys.readouterr().out
+    assert sql("SELECT * FROM sums ORDER BY k").collect() == [(1, 15), (2, 7)]
 
 
 def test_an_error_has_our_condition(sql):
