@@ -44,6 +44,17 @@ class QueryOfSpark(Case):
         return self.query
 
 
+class RoundedComparison(Comparison):
+    """Compares nine digits of floating-point numbers: the last ones depend on the order of rows."""
+
+    def run(self, text, schema):
+        """Return the rows of a query of Spark."""
+        return [
+            tuple(f"{value:.9g}" if isinstance(value, float) else value for value in row)
+            for row in super().run(text, schema)
+        ]
+
+
 @pytest.fixture(scope="module")
 def jar():
     return tests_jar()
@@ -98,7 +109,7 @@ def test_the_change_gives_the_recomputed_result(jar, part):
     columns, queries = tpcds.tables(jar), tpcds.queries(jar)[part::PARTS]
     compared = 0
     for query in queries:
-        case, comparison = case_of(query, columns), Comparison()
+        case, comparison = case_of(query, columns), RoundedComparison()
         try:
             change = comparison.change(case)
         except ChangeNotSupported:
