@@ -727,12 +727,21 @@ COVERS = (
         ),
     ),
     Cover(
-        "plain SQL of JDBC, and the dbt package with a whole project",
-        ("processes/test_plain_sql.py", "processes/test_dbt_package.py"),
+        "plain SQL of JDBC",
+        ("processes/test_plain_sql.py",),
         (
             "tests/unit/spark/parser/test_hook.py",
             "processes/test_plain_sql.py::test_the_life_of_a_table",
-            "processes/test_dbt_package.py::test_models_with_plain_dbt_spark",
+        ),
+    ),
+    Cover(
+        "plain SQL whose client or manager ends in the middle",
+        ("processes/test_plain_sql_ends.py",),
+        (
+            "tests/unit/manager/test_requests.py",
+            "tests/unit/spark/parser/test_answers.py::test_a_process_that_stops_refuses",
+            "processes/test_plain_sql.py::test_an_interrupt_ends_the_refresh",
+            "processes/test_sample_of_kills.py::test_a_client_is_killed",
         ),
     ),
 )

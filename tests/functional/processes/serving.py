@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.client import discovery
-from dbt.adapters.spark_mt.manager.serve import ServeOptions, serve
+from dbt.adapters.spark_mt.manager.serve import ServeOptions, Serving, serve
 from tests.faults.server import CONFS, ROOT
 
 if TYPE_CHECKING:
@@ -40,11 +40,13 @@ class Manager:
     Args:
         process: Its Python process.
         jvm: The id of its JVM's process.
+        connect_url: Of its Spark Connect server.
     """
 
     home: Path
     process: subprocess.Popen[str]
     jvm: int
+    connect_url: str
 
     @property
     def file(self) -> Path:
@@ -74,7 +76,10 @@ def environment() -> dict[str, str]:
 def serving(
     home: Path, confs: Mapping[str, str] = CONFS, log_level: str = "warning"
 ) -> Iterator[Manager]:
-    """Serve the warehouse in `home` while the block runs."""
+    """Serve the warehouse in `home` while the block runs.
+
+    The token is that of the variable SPARK_MT_TOKEN, or made up.
+    """
     (home / "confs.json").write_text(json.dumps(dict(confs)), encoding="utf-8")
     words = [str(home), str(home / "confs.json"), log_level]
     command = [sys.executable, "-m", "tests.functional.processes.serving", *words]
@@ -92,7 +97,7 @@ def serving(
         assert process.stdout is not None
         words = process.stdout.readline().split()
         assert words[:1] == [_READY], (home / "server.log").read_text()[-2000:]
-        yield Manager(home, process, int(words[1]))
+        yield Manager(home, process, int(words[1]), words[2])
     finally:
         process.communicate()  # closes its standard input and waits
 
@@ -101,10 +106,10 @@ def _serve(home: Path, confs: Path, log_level: str) -> None:
     """Look at the catalog when a statement changes it, and else hardly ever."""
     from pyspark import SparkContext
 
-    def say_ready(_: object) -> None:
+    def say_ready(serving: Serving) -> None:
         gateway = SparkContext._gateway
         assert gateway is not None
-        print(_READY, gateway.proc.pid, flush=True)  # noqa: T201 - read by `serving`
+        print(_READY, gateway.proc.pid, serving.connect_url, flush=True)  # noqa: T201 - read by `serving`
 
     def answer() -> None:
         context = SparkContext._active_spark_context
@@ -119,6 +124,7 @@ def _serve(home: Path, confs: Path, log_level: str) -> None:
         home,
         json.loads(confs.read_text(encoding="utf-8")),
         port=0,
+        token=os.environ.get("SPARK_MT_TOKEN", ""),
         log_level=log_level,
         tick_seconds=3600,
     )
