@@ -20,6 +20,7 @@ from benchmarks import (
     manager_rest,
     manager_start,
     parsing,
+    plain_sql,
     registry,
     small,
     streams,
@@ -68,8 +69,8 @@ MANAGER = (
     "manager-fresh",
     "manager-many",
 )
-IN_A_SHELL = ("parsing", "connect", "manager-start", "manager-queue")
-PARTS = (*IN_A_SHELL, "builds", "registry", "small", "incremental", *STREAMS, *MANAGER)
+IN_A_SHELL = ("parsing", "connect", "manager-start", "manager-queue", "plain-sql-start")
+PARTS = (*IN_A_SHELL, "builds", "registry", "small", "plain-sql", "incremental", *STREAMS, *MANAGER)
 
 
 def main() -> int:
@@ -110,6 +111,8 @@ def run(parts: Sequence[str], folder: Path, requested: argparse.Namespace) -> li
             measurements.append(registry.measure(spark, requested.samples))
         if "small" in parts:
             measurements += small.measure(spark, requested.samples)
+        if "plain-sql" in parts:
+            measurements += plain_sql.measure(spark, requested.samples)
         if "incremental" in parts:
             shares = requested.share or incremental.SHARES
             shapes = requested.shape or tuple(incremental.SHAPES)
@@ -136,6 +139,8 @@ def run_in_a_shell(
         measurements += connect.measure(folder, samples)
     if "manager-start" in parts:
         measurements += manager_start.measure(folder, samples)
+    if "plain-sql-start" in parts:
+        measurements += plain_sql.start(folder, samples)
     if "manager-queue" in parts:
         size = requested.queued_tables, requested.queued_refreshes
         measurements += manager_queue.measure(folder, *size)
