@@ -17,6 +17,7 @@ from dbt.adapters.spark_mt.client import discovery
 from dbt.adapters.spark_mt.spark.launch.jvm import java
 from tests.support.page_blocks import block
 
+SCHEMA = "plain"
 PAGE_URL = "sc://localhost:15002/;token=…"
 SUMS = "SELECT k, sum(v) AS total FROM orders GROUP BY k"
 SLOW = (
@@ -50,7 +51,7 @@ def connect(manager):
 @pytest.fixture(scope="module")
 def spark(connect):
     """A client with the table `orders` in its current schema."""
-    spark = connect("plain")
+    spark = connect(SCHEMA)
     spark.sql("CREATE TABLE orders (k INT, v INT) USING delta")
     spark.sql("INSERT INTO orders VALUES (1, 10), (1, 5), (2, 7)")
     return spark
@@ -100,6 +101,7 @@ def test_the_lines_of_the_page(manager, spark, capsys):
     found = discovery.read(manager.file)
     code = block("plain-sql.md", "PySpark over Spark Connect", "python")
     code = code.replace(PAGE_URL, f"{found.connect_url}/;token={found.connect_token}")
+    code = code.replace("shop.", f"{SCHEMA}.")
     names = {}
     exec(code.replace("getOrCreate", "create"), names)  # noqa: S102 - the page's lines
     names["spark"].client.close()
@@ -249,7 +251,7 @@ def test_a_jdbc_client(manager, spark, tmp_path):
     assert "[MATERIALIZED_TABLE_NOT_FOUND]" in output
     assert "makes one." in output
     of_page = block("plain-sql.md", "JDBC", "java").replace(f"jdbc:{PAGE_URL}", url)
-    of_page = of_page.replace("shop.sums", "shop.by_jdbc")
+    of_page = of_page.replace("shop.sums", f"{SCHEMA}.by_jdbc")
     program = tmp_path / "Page.java"
     main = "public static void main(String[] none) throws Exception"
     program.write_text(f"import java.sql.*;\nclass Page {{ {main} {{\n{of_page}\n}} }}")
