@@ -22,7 +22,7 @@ from dbt.adapters.spark_mt.spark.delta.schemas import (
     has_moved_columns,
     maps_names,
 )
-from dbt.adapters.spark_mt.spark.formats.delta import as_of
+from dbt.adapters.spark_mt.spark.formats.delta import DELETION_VECTORS, as_of
 from dbt.adapters.spark_mt.spark.query.query_relations import has_rows
 from dbt.adapters.spark_mt.spark.session.errors import suppress_spark_errors, unlogged
 from dbt.adapters.spark_mt.spark.session.types import ddl_type
@@ -94,6 +94,11 @@ def properties_of(session: SparkSession, name: TableName) -> Mapping[str, str]:
 def feeds_changes(properties: Mapping[str, str]) -> bool:
     """Whether commits of a table with these properties record the rows that they change."""
     return properties.get(_CHANGE_FEED, "").lower() == "true"
+
+
+def marks_rows(properties: Mapping[str, str]) -> bool:
+    """Whether a table with these properties has deletion vectors."""
+    return properties.get(DELETION_VECTORS, "").lower() == "true"
 
 
 class RangeReader:

@@ -15,13 +15,9 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.definition.columns import quote
 from dbt.adapters.spark_mt.execution.table_format import RowsNotThereError
 from dbt.adapters.spark_mt.query import bags
-from dbt.adapters.spark_mt.spark.delta.changes import feeds_changes, properties_of
+from dbt.adapters.spark_mt.spark.delta.changes import feeds_changes, marks_rows, properties_of
 from dbt.adapters.spark_mt.spark.delta.row_conditions import Measured, Ranges, There
-from dbt.adapters.spark_mt.spark.delta.row_replacement import (
-    Removal,
-    can_replace,
-    replace_rows,
-)
+from dbt.adapters.spark_mt.spark.delta.row_replacement import Removal, can_replace, replace_rows
 from dbt.adapters.spark_mt.spark.formats import delta as delta_format
 from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_error, unlogged
 from dbt.adapters.spark_mt.spark.session.kept_rows import kept_rows
@@ -70,19 +66,11 @@ def replace_keys(
         source = kept.keep_source(query, gone, *ranges.all_measures)
         has_gone, *measures = source.measures
         found = Measured(ranges, source.rows, measures)
-        properties = properties_of(session, table.name)
-        # Of a table with a feed, a MERGE records an update, and not that a row goes and another
-        # one comes.
-        if table.comparable and not adds_columns and not feeds_changes(properties):
-            there: There | None = None
-            if can_replace(session, table, source.rows, properties):
-                there = there_by_key(kept, table, key, source, found.conditions("t."))
-            elif place := found.place:
-                there = place.rows(session, kept, table, source.view, source.rows)
-            if there is not None:
-                done = _replace_differing(session, kept, table, key, source, found, there)
-                if done:
-                    return
+        there = None
+        if table.comparable and not adds_columns:
+            there = _rows_there(session, kept, table, key, source, found)
+        if there and _replace_differing(session, kept, table, key, source, found, there):
+            return
         merged = source.view
         if has_gone and not _has_null_key(session, table, key):
             merged = f"(SELECT * FROM {source.view} WHERE NOT ({_without_row(key)}))"
@@ -90,6 +78,29 @@ def replace_keys(
             table, key, merged, found.conditions("t."), adds_columns=adds_columns
         )
         _merge(session, merge)
+
+
+def _rows_there(
+    session: SparkSession,
+    kept: KeptRows,
+    table: TableColumns,
+    key: Sequence[str],
+    source: Kept,
+    found: Measured,
+) -> There | None:
+    """Return all rows of a table that have one of the keys; None where a MERGE has to find them.
+
+    Of a table with a feed, a MERGE records an update, and not that a row goes and another one
+    comes.
+    """
+    properties = properties_of(session, table.name)
+    if feeds_changes(properties):
+        return None
+    if can_replace(session, table, source.rows) and marks_rows(properties):
+        return there_by_key(kept, table, key, source, found.conditions("t."))
+    if (place := found.place) is None:
+        return None
+    return place.rows(session, kept, table, source.view, source.rows)
 
 
 def _replace_differing(
@@ -163,7 +174,9 @@ def _found_by_filters(
     In a large table one column finds them, whose values differ in all of them. They are there: they
     are rows of the result at the positions of the table.
     """
-    if not can_replace(session, table, found.rows, properties_of(session, table.name)):
+    if not can_replace(session, table, found.rows):
+        return False
+    if not marks_rows(properties_of(session, table.name)):
         return False
     one, within = found.distinct_column, found.conditions()
     removal = Removal(removed, found.rows, table.columns, one, within)

@@ -21,7 +21,7 @@ from dbt.adapters.spark_mt.spark.session.errors import is_spark_error
 from dbt.adapters.spark_mt.spark.session.private_session import is_connect
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from pyspark.sql import SparkSession
 
@@ -71,19 +71,16 @@ class Removal:
         return f"({', '.join(map(quote, self.columns))}) of {self.count} rows"
 
 
-def can_replace(
-    session: SparkSession, table: TableColumns, count: int, properties: Mapping[str, str]
-) -> bool:
-    """Whether `replace_rows` may be tried: for a table with deletion vectors, and not over Connect.
+def can_replace(session: SparkSession, table: TableColumns, count: int) -> bool:
+    """Whether `replace_rows` may be tried in a table with deletion vectors: not over Connect.
 
     Spark checks the lengths of CHAR and VARCHAR, and fills them up, in the statements of SQL only.
     """
-    if is_connect(session) or properties.get(delta_format.DELETION_VECTORS, "").lower() != "true":
-        return False
     texts = any("CHAR(" in type_.upper() for type_ in table.types)
     known = bool(table.types) and table.comparable and not texts
-    fenced = session.conf.get(delta_format.FENCE_NUMBER, None) is not None
-    return known and fenced and 0 < count <= MOST_ROWS
+    if is_connect(session) or not known or not 0 < count <= MOST_ROWS:
+        return False
+    return session.conf.get(delta_format.FENCE_NUMBER, None) is not None
 
 
 def replace_rows(session: SparkSession, table: TableColumns, removal: Removal, added: str) -> bool:
