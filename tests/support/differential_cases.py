@@ -17,16 +17,11 @@ import sqlglot
 
 from dbt.adapters.spark_mt.definition.columns import FieldName, QueryContext, SourceColumns
 from dbt.adapters.spark_mt.query.columns_read import columns_read
-from dbt.adapters.spark_mt.query.differential import (
-    ChangeQueries,
-    RelationStates,
-    SourceChange,
-    obstacles,
-    result_change,
-)
+from dbt.adapters.spark_mt.query.differential import ChangeQueries, obstacles, result_change
 from dbt.adapters.spark_mt.query.operator_builder import operator_tree
 from dbt.adapters.spark_mt.query.operator_sql import render_query
 from dbt.adapters.spark_mt.query.operators import scans
+from dbt.adapters.spark_mt.query.relation_states import WEIGHT, RelationStates, SourceChange
 from dbt.adapters.spark_mt.query.subqueries import fresh_ids, without_subqueries
 
 if TYPE_CHECKING:
@@ -142,6 +137,9 @@ class Comparison:
         stored = Counter(self.run(case.oracle, "old"))
         expected = Counter(self.run(case.oracle, "new"))
         added, removed = self._rows(change.added), self._rows(change.removed)
+        for (*row, weight), times in self._rows(change.both).items():
+            bag = added if weight > 0 else removed
+            bag[tuple(row)] += times
         gained, lost = added - removed, removed - added
         result = stored - lost + gained
         names = list(case.tree.columns)
@@ -200,8 +198,8 @@ class Comparison:
         found = result_change(case.tree, changes_of(states), types)
         queries = found.queries(states, "`named`", self._new_name)
         self._duckdb.execute("SET schema = 'states'")
-        for name, text in queries.shared:
-            self._duckdb.execute(f"CREATE TABLE {name} AS {translated(text)}")
+        for each in queries.shared:
+            self._duckdb.execute(f"CREATE TABLE {each.name} AS {translated(each.query)}")
         return DerivedChange(found.rules, queries)
 
     def _stored(self, name: str, case: Case) -> RelationStates:
@@ -213,12 +211,14 @@ class Comparison:
         self._store(f"states.{name}_after", name, case, after)
         self._store(f"states.{name}_added", name, case, list(added.elements()))
         self._store(f"states.{name}_removed", name, case, list(removed.elements()))
-        return RelationStates(
-            f"`{name}_before`",
-            f"`{name}_after`",
-            f"(SELECT * FROM `{name}_added`)" if added else "",
-            f"(SELECT * FROM `{name}_removed`)" if removed else "",
+        gained = f"(SELECT * FROM `{name}_added`)" if added else ""
+        lost = f"(SELECT * FROM `{name}_removed`)" if removed else ""
+        both = (
+            f"(SELECT *, 1 AS {WEIGHT} FROM {gained} UNION ALL SELECT *, -1 FROM {lost})"
+            if gained and lost
+            else ""
         )
+        return RelationStates(f"`{name}_before`", f"`{name}_after`", gained, lost, both)
 
     def rows_by_columns_read(self, case: Case) -> tuple[Rows, Rows]:
         """Return the rows of a query, and those over NULL in place of what it does not read."""

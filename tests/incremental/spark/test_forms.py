@@ -88,7 +88,7 @@ def refreshed(tables, name):
     try:
         done = tables.refresh(name)
     except RefreshNotIncrementalError as error:
-        if "rows left the first ones" not in str(error):
+        if "(TOP_ROWS_LEFT)" not in str(error):
             raise
         tables.refresh(name, force=True)
         return False

@@ -109,7 +109,9 @@ def refused(tables: MaterializedTables, seed: int, counts: Counter[str]) -> str:
         is_of_value = any(f"[{each}]" in str(error) for each in ANSI_CONDITIONS)
         if "_FAILED" in str(error) and not is_of_value:
             return str(error)
-        counts["a value of another row fails" if is_of_value else "recomputed"] += 1
+        by_data = "TOP_ROWS_LEFT" in str(error)
+        needs = "recomputed for first rows" if by_data else "recomputed"
+        counts["a value of another row fails" if is_of_value else needs] += 1
         tables.refresh(f"q{seed}", force=True)
         return ""
     counts[f"{done.status.value} {done.strategy}"] += 1

@@ -30,7 +30,6 @@ from dbt.adapters.spark_mt.query import boundary, operator_builder
 from dbt.adapters.spark_mt.query.columns_read import columns_read
 from dbt.adapters.spark_mt.query.differential import (
     ChangeNotSupported,
-    RelationStates,
     added_sums,
     obstacles,
     result_change,
@@ -39,6 +38,7 @@ from dbt.adapters.spark_mt.query.function_use import functions_of
 from dbt.adapters.spark_mt.query.operator_builder import operator_tree, relations_to_list
 from dbt.adapters.spark_mt.query.operator_sql import NotRenderedError, render_query
 from dbt.adapters.spark_mt.query.operators import opaque_parts
+from dbt.adapters.spark_mt.query.relation_states import RelationStates
 from dbt.adapters.spark_mt.query.text import naming_variables, shape_of
 from dbt.adapters.spark_mt.resolution.row_lineage import row_shape
 from dbt.adapters.spark_mt.strategies.choice import choose
@@ -203,7 +203,7 @@ def _analyse(name):
     columns_read(tree)
     codes = [each.code for each in obstacles(tree)]
     codes += [r.code for choice in (kept, chosen) for x in choice.refused for r in x.reasons]
-    states = {n: RelationStates("x", "y", "(g)", "(l)") for n in POSITIONS}
+    states = {n: RelationStates("x", "y", "(g)", "(l)", "(c)") for n in POSITIONS}
     sums = added_sums(tree, changes_of(states)) if not obstacles(tree) else None
     codes += _derive(tree, states)
     if sums is not None:

@@ -12,16 +12,17 @@ from dbt.adapters.spark_mt.definition.columns import FieldName, QueryContext, So
 from dbt.adapters.spark_mt.query.differential import (
     ChangeNotSupported,
     ChangeQueries,
-    RelationStates,
     ResultChange,
     obstacles,
     result_change,
 )
 from dbt.adapters.spark_mt.query.operator_builder import operator_tree
+from dbt.adapters.spark_mt.query.relation_states import RelationStates
 from tests.support.differential_cases import TABLES, Case, Comparison, RandomCases, changes_of
 
 ADDED = "(SELECT * FROM added)"
 REMOVED = "(SELECT * FROM removed)"
+CHANGED_ROWS = "(SELECT * FROM changed)"
 
 
 def tree_of(query):
@@ -35,6 +36,7 @@ def states(added=ADDED, removed=REMOVED, changed=("t",)):
             f"{name}_after",
             added if name in changed else "",
             removed if name in changed else "",
+            CHANGED_ROWS if name in changed and added and removed else "",
         )
         for name in TABLES
     }
@@ -95,6 +97,10 @@ CHAIN = (
     "SELECT p.a, q.v, r.z, x.b, y.v AS vy FROM t p JOIN u q ON p.a = q.k JOIN w r ON q.k = r.k "
     "JOIN t x ON r.z = x.a JOIN u y ON x.b = y.k"
 )
+STAR = (
+    "SELECT f.s, f.m, x.v, y.n, z.e, far.z AS far FROM t f JOIN u x ON f.a = x.k "
+    "JOIN w y ON f.b = y.k JOIN u z ON f.a <=> z.a AND z.v < 4 JOIN w far ON x.v = far.k"
+)
 RULES = {
     "SELECT a, b + 1 AS x FROM t WHERE b > 1": "D1",
     "SELECT a FROM t UNION ALL SELECT k FROM u": "D1",
@@ -124,6 +130,10 @@ RULES = {
     "SELECT a FROM t WHERE b >= (SELECT min(z) FROM w)": "D1 D2 K",
     "SELECT a, n FROM t CROSS JOIN (SELECT count(*) AS n FROM u JOIN w ON u.k = w.k)": "D1 D2 K",
     CHAIN: "D1 D2",
+    STAR: "D1 D2",
+    f"SELECT s, sum(m) AS m, count(m) AS c, count(*) AS n FROM ({STAR}) GROUP BY s": "D1 D2 D3",
+    "SELECT f.s, x.n, y.v FROM t f JOIN (SELECT k, count(*) AS n FROM u JOIN w USING (k) "
+    "GROUP BY k) x ON f.a = x.k JOIN u y ON f.b = y.k JOIN w z ON z.k = f.a": "D1 D2 K",
     f"SELECT a, max(vy) AS m FROM ({CHAIN}) GROUP BY a": "D1 D2 K",
     "WITH c AS (SELECT t.a, max(v) AS m FROM t JOIN u ON t.a = k GROUP BY t.a) "
     "SELECT x.a, y.m FROM c x JOIN c y ON x.a = y.m JOIN w ON w.k = y.a": "D1 D2 K",
@@ -185,8 +195,8 @@ def test_a_version_that_the_query_names_never_changes():
     query = "SELECT o.a FROM t JOIN t VERSION AS OF 3 AS o ON t.a = o.b"
     tree = operator_tree(query, QueryContext("c", "s", ()), sources=sources)
     change = derived(tree, states())
-    assert "FROM `c`.`s`.`t` VERSION AS OF 3" in change.added
-    assert "t_before" not in change.added
+    assert "FROM `c`.`s`.`t` VERSION AS OF 3" in change.both
+    assert "t_before" not in change.both
 
 
 def test_rows_that_are_added_only_need_no_comparison():
@@ -199,14 +209,14 @@ def test_rows_that_are_added_only_need_no_comparison():
 
 def test_a_term_without_a_change_is_left_out():
     change = change_of("SELECT t.a, v FROM t JOIN u ON t.a = u.k")
-    assert "u_after" in change.added
-    assert "t_after" not in change.added + change.removed
+    assert change.both.count("u_after") == 1
+    assert "t_after" not in change.both
 
 
 def test_a_join_with_rows_that_did_not_change_is_linear():
     change = change_of("SELECT t.a, v FROM t LEFT JOIN u ON t.a = u.k")
     assert change.rules == ("D1",)
-    assert "t_after" not in change.added
+    assert "t_after" not in change.both
 
 
 def test_the_stored_rows_are_the_rows_before():
@@ -214,8 +224,8 @@ def test_the_stored_rows_are_the_rows_before():
     assert "stored" in change.removed
     assert "t_before" not in change.added + change.removed
     hidden = change_of("SELECT avg(b) AS m FROM t GROUP BY a")
-    assert "stored" not in hidden.removed
-    assert "t_before" in hidden.removed
+    assert "stored" not in hidden.both
+    assert "t_before" in hidden.both
 
 
 def test_keys_restrict_the_scans():
@@ -225,12 +235,14 @@ def test_keys_restrict_the_scans():
     )
     change = change_of(query, changed=("t",))
     for side in ("t_after", "u_after"):
-        scan = change.added.rindex(f"FROM {side}")
-        assert "LEFT SEMI JOIN" in change.added[scan : scan + 60]
+        text = "".join(texts_of(change))
+        scan = text.rindex(f"FROM {side}")
+        assert "LEFT SEMI JOIN" in text[scan : scan + 60]
 
 
 def texts_of(change):
-    return [change.added, change.removed, change.keys, *(text for _, text in change.shared)]
+    texts = [change.added, change.removed, change.both, change.keys]
+    return [*texts, *(each.query for each in change.shared)]
 
 
 def scans_of(query):
@@ -246,6 +258,24 @@ def test_the_change_of_a_join_is_computed_once():
     nested = f"SELECT a, max(vy) AS m FROM ({CHAIN}) GROUP BY a"
     assert scans_of(nested) <= of_join + 2 * 5
     assert scans_of(f"SELECT k, max(m) AS m FROM ({nested}) JOIN w ON k = a GROUP BY k") < 50
+
+
+def test_a_star_reads_its_center_once():
+    assert len(re.findall(r"\bt_(before|after)\b", "".join(texts_of(of_star())))) == 1
+    assert scans_of(STAR) <= 1 + 2 * 4 + 1
+
+
+def test_two_changed_inputs_of_a_star_are_joined_to_all_rows():
+    assert len(re.findall(r"\bt_(before|after)\b", "".join(texts_of(of_star(changed=("u",)))))) == 2
+
+
+def test_rows_that_are_added_to_a_star_remove_none():
+    change = of_star(removed="")
+    assert (change.removed, change.both) == ("", "")
+
+
+def of_star(**more):
+    return change_of(STAR, **{"changed": tuple(TABLES), **more})
 
 
 def test_equal_parts_of_a_query_are_computed_once():
@@ -376,8 +406,7 @@ def test_rows_with_maps_are_not_compared():
 
 def test_nothing_changed():
     change = change_of("SELECT a, max(b) AS m FROM t GROUP BY a", changed=())
-    assert "WHERE FALSE" in change.added.upper()
-    assert change.removed == ""
+    assert texts_of(change) == [""] * 4
 
 
 def test_each_relation_has_states():

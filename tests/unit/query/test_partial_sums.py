@@ -7,10 +7,11 @@ from collections import Counter
 import pytest
 
 from dbt.adapters.spark_mt.definition.columns import QueryContext, TableName
-from dbt.adapters.spark_mt.query.differential import SourceChange, added_sums, result_change
+from dbt.adapters.spark_mt.query.differential import added_sums, result_change
 from dbt.adapters.spark_mt.query.operator_sql import render_query
 from dbt.adapters.spark_mt.query.operators import scans
 from dbt.adapters.spark_mt.query.partial_sums import partial_sums, summable_types
+from dbt.adapters.spark_mt.query.relation_states import SourceChange
 from tests.support.differential_cases import TABLES, Case, Comparison
 from tests.unit.query.test_differential import CHANGED, ROWS
 

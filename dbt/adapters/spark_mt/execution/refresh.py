@@ -235,8 +235,7 @@ class Refreshes:
         except _NOT_APPLIED as error:
             if run.choice.write is not strategy.Write.CHANGE:
                 raise
-            problem = str(error).partition("\n")[0]
-            return strategy.Refusal.of(run.strategy, "CHANGE_FAILED", problem)
+            return _not_applied(run, error)
 
     def _written(self, table: StoredTable, run: RefreshRun) -> RefreshOutcome:
         """Compute and write the rows of a whole table by the strategy of a run."""
@@ -406,6 +405,15 @@ class Refreshes:
             warnings=(*result.warnings, *notes),
             note=note_of(table),
         )
+
+
+def _not_applied(run: RefreshRun, error: MaterializedTableError) -> strategy.Refusal:
+    """Return why a change could not be applied: by its rule, or by what failed."""
+    reason = error.parameters.get("reason")
+    if reason is not None:
+        return strategy.Refusal.of(run.strategy, reason, error.parameters["problem"])
+    problem = str(error).partition("\n")[0]
+    return strategy.Refusal.of(run.strategy, "CHANGE_FAILED", problem)
 
 
 def _files_gone(

@@ -10,18 +10,18 @@ follow from the change of all of its rows.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, NoReturn
 
 from sqlglot import exp
 
-from dbt.adapters.spark_mt.definition.columns import TableName, quote
+from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.query import (
     differential_keys,
     first_rows,
     grouping_sets,
+    relation_states,
     subqueries,
     windows,
 )
@@ -29,30 +29,28 @@ from dbt.adapters.spark_mt.query import operators as ops
 from dbt.adapters.spark_mt.query.boundary import UNEXPECTED, guarded
 from dbt.adapters.spark_mt.query.columns_read import narrowed
 from dbt.adapters.spark_mt.query.differential_changes import (
-    TABLE,
     Change,
     ChangeNotSupported,
     ChangeNotSupportedError,
     Changes,
     NotIncremental,
-    RelationStates,
-    SourceChange,
-    StateOf,
 )
 from dbt.adapters.spark_mt.query.exactness import computes_exactly
 from dbt.adapters.spark_mt.query.expressions import Expression, Named
 from dbt.adapters.spark_mt.query.function_use import functions_in
 from dbt.adapters.spark_mt.query.functions import ORDER_DEPENDENT
-from dbt.adapters.spark_mt.query.operator_sql import named, render
+from dbt.adapters.spark_mt.query.operator_sql import named
 from dbt.adapters.spark_mt.query.partial_sums import AlgebraicResult, partial_sums
+from dbt.adapters.spark_mt.query.shared_rows import SharedRows
 from dbt.adapters.spark_mt.query.types import parse_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from dbt.adapters.spark_mt.query.expressions import WindowCall
+    from dbt.adapters.spark_mt.query.expressions import Attribute, WindowCall
     from dbt.adapters.spark_mt.query.first_rows import TopRows
     from dbt.adapters.spark_mt.query.partial_sums import PartialSums
+    from dbt.adapters.spark_mt.query.shared_rows import SharedRelation
     from dbt.adapters.spark_mt.query.types import DataType
 
 
@@ -60,9 +58,7 @@ __all__ = [
     "ChangeNotSupported",
     "ChangeQueries",
     "NotIncremental",
-    "RelationStates",
     "ResultChange",
-    "SourceChange",
     "added_sums",
     "first_rows_of",
     "obstacles",
@@ -70,7 +66,6 @@ __all__ = [
 ]
 
 
-_IDENTITY = re.compile(r"#\d+`")
 _PARTITIONED = (ops.Aggregate, ops.Distinct, ops.SetOperation, ops.Window, ops.Join)
 
 
@@ -83,23 +78,26 @@ class ChangeQueries:
     """The SQL of the change of a result.
 
     Args:
-        added: A query: the bag of rows to add, with the columns of the result.
-        removed: A query: the bag of rows to remove; empty where the change only adds.
+        added: A query: the bag of rows to add, with the columns of the result; empty for none.
+        removed: A query: the bag of rows to remove; empty for none.
+        both: A query: rows to add and rows to remove, with the columns of the result and `WEIGHT`;
+            empty where `added` and `removed` have them.
         unique_by: Columns by which the rows of the result are unique; none if unknown.
         keys: A query: the values of `unique_by` whose rows are replaced by `added`, each once, with
             these columns; empty where the change is not known by key.
         unknown: A query that has a row where the change is not known, so that the result must be
             computed; empty where it is known.
-        shared: Names and queries of the relations that the queries read, each after those that it
-            reads. They are small as the change is, unless one row of a source changes many rows.
+        shared: The relations that the queries read, each after those that it reads. They are small
+            as the change is, unless they are views or one row of a source changes many rows.
     """
 
-    added: str
-    removed: str
+    added: str = ""
+    removed: str = ""
+    both: str = ""
     unique_by: tuple[str, ...] = ()
     keys: str = ""
     unknown: str = ""
-    shared: tuple[tuple[str, str], ...] = ()
+    shared: tuple[SharedRelation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +111,9 @@ class ResultChange:
 
     Args:
         columns: The names of the columns of the result.
-        added: The bag of rows to add.
-        removed: The bag of rows to remove; None where the change only adds.
+        output: What they are in the rows of the change.
+        change: The rows to add and to remove.
+        weight: Holds the weight of a row in a bag of both.
         rules: Those of D1, D2, D3, K and TOP that were used.
         unique_by: Columns by which the rows of the result are unique; none if unknown.
         keys: Rows with the values of `unique_by` whose rows are replaced by `added`, each once;
@@ -126,18 +125,22 @@ class ResultChange:
     """
 
     columns: tuple[str, ...]
-    added: ops.Operator
-    removed: ops.Operator | None
+    output: tuple[Attribute, ...]
+    change: Change
+    weight: Attribute
     rules: tuple[str, ...]
     unique_by: tuple[str, ...]
     keys: ops.Operator | None = None
     key: tuple[Expression, ...] = ()
     top: tuple[TopRows, tuple[ops.Operator, ...]] | None = None
-    reads: Mapping[int, tuple[str, StateOf]] = field(default_factory=dict)
+    reads: Mapping[int, tuple[str, relation_states.StateOf]] = field(default_factory=dict)
 
     @guarded(_no_change, ChangeNotSupportedError)
     def queries(
-        self, states: Mapping[str, RelationStates], table: str, new_name: Callable[[], str]
+        self,
+        states: Mapping[str, relation_states.RelationStates],
+        table: str,
+        new_name: Callable[[], str],
     ) -> ChangeQueries:
         """Return the SQL of the change.
 
@@ -153,44 +156,30 @@ class ResultChange:
             ChangeNotSupported: It cannot be written.
         """
         inputs = {at: states[name].at(which) for at, (name, which) in self.reads.items()}
-        inputs[TABLE] = table
-        shared: dict[int, str] = {}
-        texts: dict[str, str] = {}
-        same: dict[str, str] = {}  # queries that differ only in the identities of attributes
-        for each in ops.shared_below(self._roots()):
-            text = render(each.rows, inputs, shared)
-            bare = _without_identities(text)
-            if bare not in same:
-                same[bare] = new_name()
-                texts[same[bare]] = text
-            shared[each.number] = quote(same[bare])
+        inputs[relation_states.TABLE] = table
+        shared = SharedRows(self._roots(), inputs, new_name)
 
-        def text_of(node: ops.Operator) -> str:
-            return render(node, inputs, shared)
+        def rows_of(node: ops.Operator | None, *more: Attribute) -> str:
+            if node is None:
+                return ""
+            shown = [a.expression for a in (*self.output, *more)]
+            return named(shown, (*self.columns, *(a.name for a in more)), shared.text(node))
 
-        def rows_of(node: ops.Operator) -> str:
-            return named([a.expression for a in node.output], self.columns, text_of(node))
-
-        added, removed, keys, unknown = rows_of(self.added), "", "", ""
-        if self.removed is not None:
-            removed = rows_of(self.removed)
+        added, removed = rows_of(self.change.added), rows_of(self.change.removed)
+        both, keys, unknown = rows_of(self.change.both, self.weight), "", ""
         if self.keys is not None:
-            keys = named(self.key, self.unique_by, text_of(self.keys))
+            keys = named(self.key, self.unique_by, shared.text(self.keys))
         if self.top is not None:
             first, others = self.top
-            unknown = first.unknown(*map(text_of, others))
-        return ChangeQueries(added, removed, self.unique_by, keys, unknown, tuple(texts.items()))
+            unknown = first.unknown(*map(shared.text, others))
+        relations = tuple(shared.relations)
+        return ChangeQueries(added, removed, both, self.unique_by, keys, unknown, relations)
 
     def _roots(self) -> Iterator[ops.Operator]:
         """Yield the operators that the queries are made of."""
-        found = (self.added, self.removed, self.keys, *(self.top[1] if self.top else ()))
-        yield from (node for node in found if node is not None)
-
-
-def _without_identities(text: str) -> str:
-    """Return a query with the identities of attributes numbered by their places."""
-    found: dict[str, str] = {}
-    return _IDENTITY.sub(lambda each: found.setdefault(each[0], f"#{len(found)}`"), text)
+        yield from self.change.parts
+        yield from () if self.keys is None else (self.keys,)
+        yield from () if self.top is None else self.top[1]
 
 
 @lru_cache(maxsize=32)
@@ -305,7 +294,7 @@ def _window_obstacles(calls: Sequence[WindowCall]) -> Iterator[NotIncremental]:
 
 @guarded(_no_change, ChangeNotSupportedError)
 def result_change(
-    tree: ops.Tree, sources: Mapping[str, SourceChange], types: Sequence[str] = ()
+    tree: ops.Tree, sources: Mapping[str, relation_states.SourceChange], types: Sequence[str] = ()
 ) -> ResultChange:
     """Return the change of a query's result.
 
@@ -331,7 +320,9 @@ def _no_sums(_: str) -> PartialSums | None:
 
 
 @guarded(_no_sums)
-def added_sums(tree: ops.Tree, sources: Mapping[str, SourceChange]) -> PartialSums | None:
+def added_sums(
+    tree: ops.Tree, sources: Mapping[str, relation_states.SourceChange]
+) -> PartialSums | None:
     """Return the partial sums of a query to which the changes of its sources can be added.
 
     None where there are none, or where their change needs more than their own rows.
@@ -357,7 +348,7 @@ class _Root:
     def __init__(
         self,
         tree: ops.Tree,
-        sources: Mapping[str, SourceChange],
+        sources: Mapping[str, relation_states.SourceChange],
         types: tuple[str, ...],
     ) -> None:
         self._names = tree.columns
@@ -386,13 +377,13 @@ class _Root:
     def _result(self, change: Change) -> ResultChange:
         unique_by = self._unique_by()
         key = self._key_of(unique_by)
-        if change.added is not None and change.removed is not None and not key:
+        if change.adds and change.removes and not key:
             self._check_types()
-        empty = ops.Filter(self._table(), Expression(exp.false()))
         return ResultChange(
             self._names,
-            change.added if change.added is not None else empty,
-            change.removed,
+            self._root.output,
+            change,
+            self._changes.weight,
             tuple(sorted(self._changes.rules)) or ("D1",),
             unique_by,
             self._keys if key else None,
@@ -414,7 +405,7 @@ class _Root:
             problem = "first rows cannot be found again by values that are computed a second time"
             remedy = "Group by columns of the result, or leave out the LIMIT."
             raise ChangeNotSupportedError(NotIncremental("TOP_OF_COMPUTED_VALUES", problem, remedy))
-        return self._changes.consolidated(change)
+        return self._changes.consolidated(change, self._rows.output)
 
     def _shown_of(self, rows: ops.Operator) -> ops.Operator:
         """Return rows without the columns by which they are sorted and which are not shown."""
@@ -432,11 +423,12 @@ class _Root:
             kept = ops.Difference(stored, change.removed)
         parts = (kept,) if change.added is None else (kept, change.added)
         candidates = changes.shared(ops.Union(parts, stored.output))
-        changed = () if top.is_whole else (ops.Union(change.sides, stored.output),)
+        changed = () if top.is_whole else (ops.Union(change.parts, stored.output),)
         return ResultChange(
             self._names,
-            top.first(candidates),
-            stored,
+            stored.output,
+            Change(top.first(candidates), stored),
+            changes.weight,
             tuple(sorted(changes.rules)),
             self._unique_by(),
             top=(top, (stored, candidates, *changed)),
@@ -457,7 +449,7 @@ class _Root:
 
     def _table(self) -> ops.Operator:
         stored = tuple(map(self._changes.attribute, self._names))
-        scan = ops.Scan(TABLE, TableName("result"), stored)
+        scan = ops.Scan(relation_states.TABLE, TableName("result"), stored)
         pairs = zip(self._root.output, stored, strict=True)
         return ops.Project(scan, tuple(Named(ours, theirs.expression) for ours, theirs in pairs))
 
@@ -469,11 +461,12 @@ class _Root:
         if not isinstance(node, ops.Aggregate):
             return None
         change = self._changes.of(node.input)
-        removes = change.removed is not None
+        removes = change.removes
         result = AlgebraicResult.of(self._root, self._types, removes=removes)
         if result is None or "K" in self._changes.rules:
             return None
         self._changes.rules.add("D3")
+        change = self._changes.apart(change, node.input.output)
         parts = [result.over(change.added)] if change.added is not None else []
         parts += [result.negative(change.removed)] if change.removed is not None else []
         shared = [self._changes.shared(part) for part in parts]

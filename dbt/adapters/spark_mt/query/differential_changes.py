@@ -1,66 +1,34 @@
-"""Changes of operators: the bag of rows that the result of each one gains, and the one it loses."""
+"""Changes of operators: the bag of rows that the result of each one gains, and the one it loses.
+
+Where an operator both gains and loses rows, they are one bag, in which each row has a weight. So
+what they are joined with is read once.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import Enum
+from dataclasses import dataclass, replace
 from functools import singledispatchmethod
 from itertools import count
 from typing import TYPE_CHECKING
 
+from sqlglot import exp
+
+from dbt.adapters.spark_mt.query import expressions as exprs
 from dbt.adapters.spark_mt.query import operators as ops
+from dbt.adapters.spark_mt.query import relation_states
 from dbt.adapters.spark_mt.query.differential_keys import Partition, partition_of, restricted
-from dbt.adapters.spark_mt.query.expressions import Attribute, Named
+from dbt.adapters.spark_mt.query.join_graph import INNER, Star
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from dbt.adapters.spark_mt.query.expressions import Expression
+    from dbt.adapters.spark_mt.query.join_graph import Edge
 
-
-TABLE = -1
-"""The occurrence of scans of the stored result."""
-
-
-class StateOf(Enum):
-    """Which rows of a relation are read."""
-
-    BEFORE = 0
-    AFTER = 1
-    ADDED = 2
-    REMOVED = 3
-
-
-@dataclass(frozen=True, slots=True)
-class SourceChange:
-    """What happened to a relation: whether rows were added, and whether rows were removed."""
-
-    adds: bool = False
-    removes: bool = False
-
-    def __bool__(self) -> bool:
-        return self.adds or self.removes
-
-
-@dataclass(frozen=True, slots=True)
-class RelationStates:
-    """Texts that read one relation: valid after FROM, with the relation's columns.
-
-    Args:
-        before: The relation as the stored result has it, such as a version of a table.
-        after: The relation as the new result must have it.
-        added: A query in parentheses: the bag of rows added; empty for none.
-        removed: A query in parentheses: the bag of rows removed; empty for none.
-    """
-
-    before: str
-    after: str
-    added: str = ""
-    removed: str = ""
-
-    def at(self, which: StateOf) -> str:
-        """Return the text that reads some of the rows."""
-        return (self.before, self.after, self.added, self.removed)[which.value]
+_FIXED = relation_states.SourceChange()
+_FEWEST_CHANGED = 3
+"""How many inputs of a star change at least for it to be read as one: fewer are read once each."""
+_TRUE = exprs.Expression(exp.true())
+_GAINED, _LOST = (exprs.Expression(exp.Var(this=weight)) for weight in ("1", "-1"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,33 +59,39 @@ ChangeNotSupported = ChangeNotSupportedError
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Rows that the result of an operator gains and loses; None for none."""
+    """Rows that the result of an operator gains and loses; None for none.
+
+    Args:
+        added: The rows that it gains.
+        removed: The rows that it loses.
+        both: Rows that it gains and rows that it loses, each with a weight (`Changes.weight`). Then
+            there are no others.
+    """
 
     added: ops.Operator | None = None
     removed: ops.Operator | None = None
+    both: ops.Operator | None = None
 
     @property
-    def sides(self) -> tuple[ops.Operator, ...]:
-        """The gained rows and the lost rows, each only if there are any."""
-        return tuple(side for side in (self.added, self.removed) if side is not None)
+    def parts(self) -> tuple[ops.Operator, ...]:
+        """The rows, gained ones first."""
+        found = (self.added, self.removed, self.both)
+        return tuple(part for part in found if part is not None)
+
+    @property
+    def adds(self) -> bool:
+        """Whether rows may be gained."""
+        return self.added is not None or self.both is not None
+
+    @property
+    def removes(self) -> bool:
+        """Whether rows may be lost."""
+        return self.removed is not None or self.both is not None
 
     def each(self, of: Callable[[ops.Operator], ops.Operator]) -> Change:
-        """Return what a function makes of the gained rows and of the lost rows."""
-        added, removed = self.added, self.removed
-        return Change(
-            of(added) if added is not None else None,
-            of(removed) if removed is not None else None,
-        )
-
-
-def _place(scan: ops.Scan, which: StateOf) -> int:
-    return TABLE - 1 - len(StateOf) * scan.occurrence - which.value
-
-
-def _is_whole(scan: ops.Scan) -> bool:
-    """Whether all rows of a relation are read, and not what it gained or lost."""
-    which = (TABLE - 1 - scan.occurrence) % len(StateOf)
-    return scan.occurrence >= 0 or StateOf(which) in {StateOf.BEFORE, StateOf.AFTER}
+        """Return what a function makes of the rows."""
+        found = (self.added, self.removed, self.both)
+        return Change(*(of(part) if part is not None else None for part in found))
 
 
 class Changes:
@@ -128,40 +102,43 @@ class Changes:
         sources: What happened to each relation, by its full name.
     """
 
-    def __init__(self, ids: Iterator[int], sources: Mapping[str, SourceChange]) -> None:
+    def __init__(
+        self, ids: Iterator[int], sources: Mapping[str, relation_states.SourceChange]
+    ) -> None:
         self._ids = ids
         self._sources = sources
         self._numbers = count()
         self._known: dict[int, tuple[ops.Operator, Change]] = {}
         self._keys: dict[int, tuple[ops.Operator, ops.Operator]] = {}
-        self.reads: dict[int, tuple[str, StateOf]] = {}
+        self.weight = self.attribute(relation_states.WEIGHT)
+        self.reads: dict[int, tuple[str, relation_states.StateOf]] = {}
         self.rules: set[str] = set()
 
-    def attribute(self, name: str) -> Attribute:
+    def attribute(self, name: str) -> exprs.Attribute:
         """Return a new attribute."""
-        return Attribute(next(self._ids), name)
+        return exprs.Attribute(next(self._ids), name)
 
     def is_changed(self, node: ops.Operator) -> bool:
         """Return whether a relation below an operator changed."""
         return any(self._source(scan) for scan in ops.scans(node))
 
-    def _source(self, scan: ops.Scan) -> SourceChange:
+    def _source(self, scan: ops.Scan) -> relation_states.SourceChange:
         return _FIXED if scan.version else self._sources[str(scan.relation)]
 
     def before(self, node: ops.Operator) -> ops.Operator:
         """Return an operator over the relations before."""
-        return ops.transform(node, lambda each: self._read(each, StateOf.BEFORE))
+        return ops.transform(node, lambda each: self._read(each, relation_states.StateOf.BEFORE))
 
     def after(self, node: ops.Operator) -> ops.Operator:
         """Return an operator over the relations after."""
-        return ops.transform(node, lambda each: self._read(each, StateOf.AFTER))
+        return ops.transform(node, lambda each: self._read(each, relation_states.StateOf.AFTER))
 
-    def _read(self, node: ops.Operator, which: StateOf) -> ops.Operator:
+    def _read(self, node: ops.Operator, which: relation_states.StateOf) -> ops.Operator:
         if not isinstance(node, ops.Scan) or node.version:
             return node
-        if which is StateOf.BEFORE and not self._source(node):
-            which = StateOf.AFTER
-        place = _place(node, which)
+        if which is relation_states.StateOf.BEFORE and not self._source(node):
+            which = relation_states.StateOf.AFTER
+        place = relation_states.place_of(node, which)
         self.reads[place] = (str(node.relation), which)
         return ops.Scan(place, node.relation, node.output)
 
@@ -169,6 +146,7 @@ class Changes:
         """Return the change of an operator."""
         if id(node) not in self._known:
             change = self._computed(node) if self.is_changed(node) else Change()
+            change = self._weighted(change, node.output)
             self._known[id(node)] = (node, change)
         return self._known[id(node)][1]
 
@@ -179,10 +157,12 @@ class Changes:
     @_computed.register
     def _(self, node: ops.Scan) -> Change:
         source = self._source(node)
-        return Change(
-            self._read(node, StateOf.ADDED) if source.adds else None,
-            self._read(node, StateOf.REMOVED) if source.removes else None,
-        )
+        if source.adds and source.removes:
+            rows = replace(node, output=(*node.output, self.weight))
+            return Change(both=self._read(rows, relation_states.StateOf.CHANGED))
+        if source.adds:
+            return Change(added=self._read(node, relation_states.StateOf.ADDED))
+        return Change(removed=self._read(node, relation_states.StateOf.REMOVED))
 
     @_computed.register
     def _(self, node: ops.Sort) -> Change:
@@ -196,7 +176,13 @@ class Changes:
 
     def _linear(self, node: ops.Operator, change: Change, *others: ops.Operator) -> Change:
         self.rules.add("D1")
-        return change.each(lambda side: node.over(side, *others))
+        return change.each(lambda rows: self._passing(node, rows).over(rows, *others))
+
+    def _passing(self, node: ops.Operator, rows: ops.Operator) -> ops.Operator:
+        """Return an operator that keeps the weight of rows, if they have one."""
+        if not isinstance(node, ops.Project) or self.weight not in rows.output:
+            return node
+        return replace(node, columns=(*node.columns, *exprs.passed_on([self.weight])))
 
     @_computed.register
     def _(self, node: ops.Apply) -> Change:
@@ -213,31 +199,168 @@ class Changes:
     @_computed.register
     def _(self, node: ops.Union) -> Change:
         self.rules.add("D1")
-        changes = [self.of(branch) for branch in node.branches]
-        return Change(
-            _union([c.added for c in changes], node.output),
-            _union([c.removed for c in changes], node.output),
-        )
+        changes = ((self.of(branch), branch.output) for branch in node.branches)
+        return self._united(changes, node.output)
+
+    def _united(
+        self,
+        changes: Iterable[tuple[Change, tuple[exprs.Attribute, ...]]],
+        output: tuple[exprs.Attribute, ...],
+    ) -> Change:
+        """Return the union of changes, whose columns correspond by place."""
+        found = [(change, columns) for change, columns in changes if change.parts]
+        if all(change.added is not None and not change.removes for change, _ in found):
+            return Change(added=_union([(c.added, columns) for c, columns in found], output))
+        if all(change.removed is not None and not change.adds for change, _ in found):
+            return Change(removed=_union([(c.removed, columns) for c, columns in found], output))
+        parts = tuple(part for each in found for part in self._with_weights(*each))
+        return Change(both=ops.Union(parts, (*output, self.weight)))
+
+    def _weighted(self, change: Change, output: tuple[exprs.Attribute, ...]) -> Change:
+        """Return a change as one bag of rows if there are both gained and lost ones."""
+        if change.added is None or change.removed is None:
+            return change
+        return self._united([(change, output)], output)
+
+    def _with_weights(
+        self, change: Change, output: tuple[exprs.Attribute, ...]
+    ) -> Iterator[ops.Operator]:
+        """Yield the rows of a change with some columns and their weights."""
+        weights = ((change.added, _GAINED), (change.removed, _LOST))
+        pairs = [*weights, (change.both, self.weight.expression)]
+        for rows, weight in pairs:
+            if rows is not None:
+                yield ops.Project(
+                    rows, (*exprs.passed_on(output), exprs.Named(self.weight, weight))
+                )
+
+    def apart(self, change: Change, output: tuple[exprs.Attribute, ...]) -> Change:
+        """Return a change as a bag of gained rows and one of lost rows, with some columns."""
+        if change.both is None:
+            return change
+        rows = self.shared(change.both) if _whole_scans(change.both) else change.both
+        weight = self.weight.expression.tree
+
+        def only(comparison: type[exp.Binary]) -> ops.Operator:
+            condition = comparison(this=weight.copy(), expression=exp.Literal.number(0))
+            return ops.Project(
+                ops.Filter(rows, exprs.Expression(condition)), exprs.passed_on(output)
+            )
+
+        return Change(only(exp.GT), only(exp.LT))
 
     def _bilinear(self, node: ops.Join) -> Change:
         self.rules.add("D2")
         left, right = self._of_side(node.left), self._of_side(node.right)
-        before = self._partners(node, left, self.before) if left.sides else None
-        after = self._partners(node, right, self.after, of_right=True) if right.sides else None
+        changes = []
+        if left.parts:
+            before = self._partners(node, left, self.before)
+            changes.append(left.each(lambda rows: node.over(rows, before)))
+        if right.parts:
+            after = self._partners(node, right, self.after, of_right=True)
+            changes.append(right.each(lambda rows: node.over(after, rows)))
+        return self._united(((change, node.output) for change in changes), node.output)
 
-        def terms(one: ops.Operator | None, other: ops.Operator | None) -> ops.Operator | None:
-            found = [
-                node.over(one, before) if one is not None and before is not None else None,
-                node.over(after, other) if other is not None and after is not None else None,
-            ]
-            return _union(found, node.output)
+    def _star(self, node: ops.Join) -> Star | None:
+        """Return joins as a star if their change is found with fewer reads than term by term."""
+        star = Star.of(node)
+        if star is None:
+            return None
+        changed = [each for each in star.inputs if self.is_changed(each)]
+        if len(changed) < _FEWEST_CHANGED:
+            return None
+        return star if any(self.of(each).removes for each in changed) else None
 
-        return Change(terms(left.added, right.added), terms(left.removed, right.removed))
+    def _of_star(self, star: Star) -> Change:
+        """Return the change of a star of which several inputs changed.
+
+        The rows of the center before that are joined to a changed row are joined to the others as
+        they are after, and as they were before. The change of the center is joined to the others
+        after. So the center is read once, and each other input at most twice.
+        """
+        self.rules.add("D2")
+        center = star.inputs[star.center]
+        touched = self._touched_rows(star, self.before(center))
+        gained = Change(added=touched) if touched is not None else Change()
+        changes = [(each, center.output) for each in (self.of(center), gained) if each.parts]
+        after = self._united(changes, center.output)
+        found = [after.each(lambda rows: self._joined(star, rows, self.after))]
+        if touched is not None:
+            found.append(Change(removed=self._joined(star, touched, self.before)))
+        output = star.root.output
+        return self._united([(change, output) for change in found], output)
+
+    def _touched_rows(self, star: Star, center: ops.Operator) -> ops.Operator | None:
+        """Return the rows of the center that are joined to a changed row; None for none."""
+        keys = {edge: self._changed_keys(star, edge) for edge in star.from_(star.center)}
+        found = {edge: rows for edge, rows in keys.items() if rows is not None}
+        if not found:
+            return None
+        rows, flags = center, []
+        for edge, values in found.items():
+            flag = self.attribute("touched")
+            equal = tuple(
+                exprs.EquiKey(ours, theirs.expression, null_safe=True)
+                for (ours, _), theirs in zip(edge.pairs, values.output, strict=True)
+            )
+            flagged = ops.Project(
+                values, (*exprs.passed_on(values.output), exprs.Named(flag, _TRUE))
+            )
+            rows = ops.Join(rows, flagged, ops.JoinKind.LEFT, equal)
+            flags.append(flag.expression.tree)
+        condition = exp.Is(this=exp.func("coalesce", *flags), expression=exp.true())
+        return self.shared(
+            ops.Project(
+                ops.Filter(rows, exprs.Expression(condition)), exprs.passed_on(center.output)
+            )
+        )
+
+    def _changed_keys(self, star: Star, edge: Edge) -> ops.Operator | None:
+        """Return the values by which changed rows are joined to an input; None for none.
+
+        A row is changed, or is joined to a changed row that is farther from the center.
+        """
+        node = star.inputs[edge.outer]
+        values = tuple(theirs for _, theirs in edge.pairs)
+        changes = [(self.of(node), values)]
+        for each in star.from_(edge.outer):
+            keys = self._changed_keys(star, each)
+            if keys is not None:
+                pairs = tuple(
+                    (ours, k) for (ours, _), k in zip(each.pairs, keys.output, strict=True)
+                )
+                changes.append((Change(added=restricted(self.after(node), pairs, keys)), values))
+        found = [(change, key) for change, key in changes if change.parts]
+        return self._keys_in(found) if found else None
+
+    def _joined(
+        self, star: Star, rows: ops.Operator, at: Callable[[ops.Operator], ops.Operator]
+    ) -> ops.Operator:
+        """Return a star over some rows of the center, and the rows of the others that they need.
+
+        Args:
+            star: The joins.
+            rows: The rows of the center.
+            at: Returns the state of an input before or after.
+        """
+        found = {star.center: rows}
+        for edge in star.edges:
+            outer = ops.transform(at(star.inputs[edge.outer]), self._one_row)
+            if _whole_scans(outer) > 1:
+                known = tuple(ours for ours, _ in edge.pairs)
+                keys = self._keys_in([(Change(added=found[edge.inner]), known)])
+                theirs = zip((b for _, b in edge.pairs), keys.output, strict=True)
+                outer = restricted(outer, tuple(theirs), keys)
+            found[edge.outer] = outer
+        return star.over(found.__getitem__)
 
     def _of_side(self, node: ops.Operator) -> Change:
         """Return the change of a join's input; that of one row is empty if its values are equal."""
-        change = self.of(node)
-        return self.consolidated(change.each(self._one_row)) if _is_one_row(node) else change
+        if not _is_one_row(node) or not self.is_changed(node):
+            return self.of(node)
+        self.rules.add("K")
+        rows = Change(self._one_row(self.after(node)), self._one_row(self.before(node)))
+        return self._weighted(self.consolidated(rows, node.output), node.output)
 
     def _partners(
         self,
@@ -249,24 +372,24 @@ class Changes:
     ) -> ops.Operator:
         """Return the rows of an input of a join with which the change of the other one is joined.
 
-        If both gained and lost rows need them and they are joined themselves, those that have a
-        partner are computed once.
+        If they are joined themselves, only those that have a partner are computed.
         """
         rows = ops.transform(at(node.left if of_right else node.right), self._one_row)
         keys = tuple((k.left, k.right) if of_right else (k.right, k.left) for k in node.keys)
-        if len(change.sides) < 2 or not keys or _whole_scans(rows) < 2:
+        if not keys or _whole_scans(rows) < 2:
             return rows
         touched = self._keys_in([(change, tuple(theirs for _, theirs in keys))])
         pairs = tuple((ours, key) for (ours, _), key in zip(keys, touched.output, strict=True))
-        return self.shared(restricted(rows, pairs, touched))
+        return restricted(rows, pairs, touched)
 
     def _one_row(self, node: ops.Operator) -> ops.Operator:
         """Return an operator with one row as a relation of its own, unless it is correlated."""
         is_apart = _is_one_row(node) and _whole_scans(node) and not ops.outer_keys(node)
         return self.shared(node) if is_apart else node
 
-    def consolidated(self, change: Change) -> Change:
-        """Cancel the rows that are both added and removed."""
+    def consolidated(self, change: Change, output: tuple[exprs.Attribute, ...]) -> Change:
+        """Cancel the rows that are both added and removed; return gained rows and lost rows."""
+        change = self.apart(change, output)
         added, removed = change.added, change.removed
         if added is None or removed is None:
             return change
@@ -274,8 +397,9 @@ class Changes:
 
     @_computed.register
     def _(self, node: ops.Join) -> Change:
-        if node.kind in {ops.JoinKind.INNER, ops.JoinKind.CROSS}:
-            return self._bilinear(node)
+        if node.kind in INNER:
+            star = self._star(node)
+            return self._bilinear(node) if star is None else self._of_star(star)
         return self._one_sided(node) or self._partitioned(node)
 
     def _one_sided(self, node: ops.Join) -> Change | None:
@@ -283,7 +407,7 @@ class Changes:
         if node.kind is ops.JoinKind.RIGHT and not self.is_changed(node.left):
             self.rules.add("D1")
             left = self.after(node.left)
-            return self.of(node.right).each(lambda side: node.over(left, side))
+            return self.of(node.right).each(lambda rows: node.over(left, rows))
         one_sided = node.kind in {ops.JoinKind.LEFT, ops.JoinKind.SEMI, ops.JoinKind.ANTI}
         if one_sided and not self.is_changed(node.right):
             return self._linear(node, self.of(node.left), self.after(node.right))
@@ -335,13 +459,15 @@ class Changes:
             self._keys[id(node)] = (node, self._keys_in(tuple(inputs)))
         return self._keys[id(node)][1]
 
-    def _keys_in(self, changes: Sequence[tuple[Change, tuple[Expression, ...]]]) -> ops.Operator:
+    def _keys_in(
+        self, changes: Sequence[tuple[Change, tuple[exprs.Expression, ...]]]
+    ) -> ops.Operator:
         """Return the values that some expressions have in the rows of changes, each once."""
         output = tuple(self.attribute("key") for _ in changes[0][1])
         sides = tuple(
-            ops.Project(side, tuple(map(Named, output, key)))
+            ops.Project(side, tuple(map(exprs.Named, output, key)))
             for change, key in changes
-            for side in change.sides
+            for side in change.parts
         )
         return self.shared(ops.Distinct(ops.Union(sides, output)))
 
@@ -350,20 +476,23 @@ class Changes:
         return ops.Shared(next(self._numbers), node)
 
 
-_FIXED = SourceChange()
-
-
 def _union(
-    parts: Sequence[ops.Operator | None], output: tuple[Attribute, ...]
+    parts: Sequence[tuple[ops.Operator | None, tuple[exprs.Attribute, ...]]],
+    output: tuple[exprs.Attribute, ...],
 ) -> ops.Operator | None:
-    found = tuple(part for part in parts if part is not None)
+    """Return the union of some columns of rows, which correspond by place."""
+    found = tuple(
+        rows if rows.output == columns else ops.Project(rows, exprs.passed_on(columns))
+        for rows, columns in parts
+        if rows is not None
+    )
     if len(found) == 1 and found[0].output == output:
         return found[0]
     return ops.Union(found, output) if found else None
 
 
 def _whole_scans(node: ops.Operator) -> int:
-    return sum(map(_is_whole, ops.scans(node)))
+    return sum(map(relation_states.is_whole, ops.scans(node)))
 
 
 def _is_one_row(node: ops.Operator) -> bool:

@@ -86,7 +86,7 @@ class _Renderer:
     @rendered.register
     def _(self, node: ops.Scan) -> str:
         columns = ", ".join(f"{quote(a.name)} AS {a.sql}" for a in node.output)
-        relation = self._inputs.get(node.occurrence) or node.sql
+        relation = self._inputs.get(node.occurrence, node.sql)
         return f"SELECT {columns or _ONE} FROM {relation}"
 
     @rendered.register

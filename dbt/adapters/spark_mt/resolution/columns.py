@@ -302,20 +302,22 @@ def projection(definition: ResolvedDefinition) -> tuple[str, ...]:
     )
 
 
-def content_query(definition: ResolvedDefinition, body: str) -> str:
+def content_query(definition: ResolvedDefinition, body: str, *more: str) -> str:
     """Wrap a form of the definition's query so that it yields the table's columns.
 
     Args:
         definition: Has the columns, casts and renames.
         body: The expanded query, or the same with its sources pinned to versions.
+        more: Names of columns that `body` has after those of the query. They are passed on.
 
     Returns:
         A query that takes the columns of `body` by their recorded names. If a query has one name
         twice it takes them by position; the caller has compared the names in order.
     """
-    names = quoted_names(inner_names(definition))
+    names = quoted_names((*inner_names(definition), *more))
     alias = "`_`" if has_distinct_columns(definition) else f"`_`({names})"
-    return f"SELECT {', '.join(projection(definition))} FROM (\n{body}\n) AS {alias}"
+    shown = ", ".join((*projection(definition), *map(quote, more)))
+    return f"SELECT {shown} FROM (\n{body}\n) AS {alias}"
 
 
 def has_distinct_columns(definition: ResolvedDefinition) -> bool:

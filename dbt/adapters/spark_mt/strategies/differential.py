@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
 from dbt.adapters.spark_mt.definition.positions import ChangeKind, positions_of
-from dbt.adapters.spark_mt.query import differential
+from dbt.adapters.spark_mt.query import differential, relation_states
 from dbt.adapters.spark_mt.query.analyzer import SourceKind
 from dbt.adapters.spark_mt.query.boundary import UNEXPECTED, guarded
 from dbt.adapters.spark_mt.query.operators import scans
@@ -53,10 +53,10 @@ _NOT_COMPUTED = frozenset(
 """Shapes of queries whose rows do not follow from versions of the sources alone."""
 
 
-_CHANGED = differential.SourceChange(adds=True, removes=True)
+_CHANGED = relation_states.SourceChange(adds=True, removes=True)
 _CHANGES = {
-    ChangeKind.NONE: differential.SourceChange(),
-    ChangeKind.ADDED: differential.SourceChange(adds=True),
+    ChangeKind.NONE: relation_states.SourceChange(),
+    ChangeKind.ADDED: relation_states.SourceChange(adds=True),
 }
 
 

@@ -91,6 +91,15 @@ class KeptRows:
         rows, *values = self._measured(frame, "count(*)", *measures)
         return Kept(self._view(frame, view), rows, tuple(values))
 
+    def define(self, query: str, view: str) -> None:
+        """Name a query, which is analysed once and which each reader computes.
+
+        Args:
+            query: The query.
+            view: The name, as `new_view` returned it.
+        """
+        self._view(self._spark.sql(query), view)
+
     def new_view(self) -> str:
         """Return the name of a view that is not there yet."""
         return f"{_VIEW}{next(_NUMBERS)}"

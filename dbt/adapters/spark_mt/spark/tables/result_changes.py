@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.columns import Column, quote
 from dbt.adapters.spark_mt.execution.table_format import is_comparable
-from dbt.adapters.spark_mt.query import differential
+from dbt.adapters.spark_mt.query import differential, relation_states
 from dbt.adapters.spark_mt.query.bags import BagColumn, signed_query, weighted_query
 from dbt.adapters.spark_mt.query.operator_sql import render_query
 from dbt.adapters.spark_mt.query.operators import scans
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 SMALLEST_RATIO = 20
 """How many times as large as a table its sources must be for partial sums to pay."""
-_WEIGHT = "__materialized_table_weight"
+_WEIGHT = relation_states.WEIGHT
 _WEIGHTS = (f"max({_WEIGHT})", f"min({_WEIGHT})")
 
 
@@ -114,14 +114,14 @@ class ResultChanges:
         if tree is None:
             raise ValueError(step)
         states = self._states(spark, step, tree, kept)
-        if not any(state.added or state.removed for state in states.values()):
-            self._sums.move(session, step)
-            return TableChange()
         resolved = definition.resolved
         types = summable_types(
             (c.type for c in table_columns.stored_columns(resolved)), resolved.context
         )
         derived = differential.result_change(tree, _changes(states), types)
+        if not derived.change.parts:
+            self._sums.move(session, step)
+            return TableChange()
         found = self._by_sums(session, step, states, kept, needs_sums="K" in derived.rules)
         if found is None:
             found = _shared_once(derived.queries(states, self._own_rows(step), kept.new_view), kept)
@@ -133,22 +133,14 @@ class ResultChanges:
             raise differential.ChangeNotSupported(
                 differential.NotIncremental("TOP_ROWS_LEFT", problem)
             )
-        _raise_if_unfit(definition, columns_of(analysed(spark, found.added).schema))
-        added = table_columns.content_query(resolved, found.added)
-        unique_by = _of_table(resolved, found.unique_by)
-        removed = table_columns.content_query(resolved, found.removed) if found.removed else ""
-        if found.keys:
-            change = TableChange(added, removed, unique_by, _keys(resolved, found))
-            return change if has_rows(spark, change.keys) else TableChange()
-        if not removed:
-            return TableChange(added, unique_by=unique_by)
-        return _netted(resolved.columns, added, removed, unique_by, kept)
+        _raise_if_unfit(definition, _columns(spark, found))
+        return _of_rows(spark, resolved, found, kept)
 
     def _by_sums(
         self,
         session: PrivateSession,
         step: ApplyChanges,
-        states: Mapping[str, differential.RelationStates],
+        states: Mapping[str, relation_states.RelationStates],
         kept: KeptRows,
         *,
         needs_sums: bool,
@@ -180,7 +172,7 @@ class ResultChanges:
         self,
         spark: SparkSession,
         step: ApplyChanges,
-        states: Mapping[str, differential.RelationStates],
+        states: Mapping[str, relation_states.RelationStates],
     ) -> bool:
         """Whether partial sums cost less than reading the sources of the touched groups.
 
@@ -198,7 +190,7 @@ class ResultChanges:
         session: PrivateSession,
         step: ApplyChanges,
         sums: PartialSums,
-        states: Mapping[str, differential.RelationStates],
+        states: Mapping[str, relation_states.RelationStates],
         stored: StoredSums,
         kept: KeptRows,
     ) -> differential.ChangeQueries:
@@ -210,7 +202,7 @@ class ResultChanges:
         added = f"SELECT * FROM {rows.view}"
         if not found.keys:
             columns = [Column(name, stored.types[name]) for name in sums.sums.columns]
-            change = _netted(columns, added, found.removed, (), kept)
+            change = _netted(columns, _weighted(added, found.removed), (), kept)
             self._sums.apply(session, step, stored, change.added, removed=change.removed)
         else:
             self._sums.apply(session, step, stored, added, keys=found.keys)
@@ -222,18 +214,18 @@ class ResultChanges:
         pairs = zip(sums.keys, shown, strict=True)
         listed = ", ".join(f"{quote(key)} AS {quote(name)}" for key, name in pairs)
         return differential.ChangeQueries(
-            gained, lost, shown, f"SELECT {listed} FROM ({found.keys})"
+            gained, lost, unique_by=shown, keys=f"SELECT {listed} FROM ({found.keys})"
         )
 
     def _states(
         self, spark: SparkSession, step: ApplyChanges, tree: Tree, kept: KeptRows
-    ) -> dict[str, differential.RelationStates]:
+    ) -> dict[str, relation_states.RelationStates]:
         """Return what each table of the query was and is; its changes are computed once."""
         ranges = {str(r.table.name).lower(): r for r in self._rows.ranges(step.run, step.since)}
         states = {}
         for relation in dict.fromkeys(scan.relation for scan in scans(tree.root)):
             range_ = ranges.get(str(relation).lower())
-            fixed = differential.RelationStates(
+            fixed = relation_states.RelationStates(
                 relation.sql, relation.sql
             )  # read at versions of the query only
             states[str(relation)] = self._state(spark, range_, kept) if range_ else fixed
@@ -241,21 +233,24 @@ class ResultChanges:
 
     def _state(
         self, spark: SparkSession, range_: VersionRange, kept: KeptRows
-    ) -> differential.RelationStates:
+    ) -> relation_states.RelationStates:
         as_of = partial(self._tables.as_of, range_.table)
         now = as_of(range_.upto.version)
         if range_.is_empty:
-            return differential.RelationStates(now, now)
+            return relation_states.RelationStates(now, now)
         reader = self._tables.of(range_.table).changes(spark)
         found = kept.keep_first(reader.weighted(range_, _WEIGHT), *_WEIGHTS)
         if not found.rows:
-            return differential.RelationStates(now, now)
+            return relation_states.RelationStates(now, now)
         *columns, _ = spark.table(found.view).schema
-        bags = _bags(found, ", ".join(quote(field.name) for field in columns))
+        added, removed = _bags(found, ", ".join(quote(field.name) for field in columns))
+        both = _with_signs(found, columns) if added and removed else ""
         before, after = range_.after.version, range_.upto.version
         if self._tables.history(range_.table).keeps_columns(range_.table, before, after):
-            return differential.RelationStates(as_of(before), now, *bags)
-        return differential.RelationStates(_before(as_of(before), range_, columns), now, *bags)
+            earlier = as_of(before)
+        else:
+            earlier = _before(as_of(before), range_, columns)
+        return relation_states.RelationStates(earlier, now, added, removed, both)
 
     def _own_rows(self, step: ApplyChanges) -> str:
         """Return the rows of the table as a relation with the columns of the query."""
@@ -283,18 +278,21 @@ def sums_pay(own: float | None, *sources: float | None) -> bool:
 
 
 def _changes(
-    states: Mapping[str, differential.RelationStates],
-) -> dict[str, differential.SourceChange]:
+    states: Mapping[str, relation_states.RelationStates],
+) -> dict[str, relation_states.SourceChange]:
     return {
-        name: differential.SourceChange(bool(state.added), bool(state.removed))
+        name: relation_states.SourceChange(bool(state.added), bool(state.removed))
         for name, state in states.items()
     }
 
 
 def _shared_once(found: differential.ChangeQueries, kept: KeptRows) -> differential.ChangeQueries:
-    """Compute the relations that the queries of a change share, each once."""
-    for name, query in found.shared:
-        kept.keep(query, view=name)
+    """Make the relations that the queries of a change share."""
+    for each in found.shared:
+        if each.is_view:
+            kept.define(each.query, each.name)
+        else:
+            kept.keep(each.query, view=each.name)
     return found
 
 
@@ -309,6 +307,25 @@ def _bag(view: str, columns: str, sign: int, most: int) -> str:
     if most < 1:
         return ""
     return f"({signed_query(columns, view, _WEIGHT, sign, repeats=most > 1)})"
+
+
+def _with_signs(weighted: Kept, columns: Sequence[StructField]) -> str:
+    """Return the rows of a weighted relation, each as often as its weight says, with 1 or -1."""
+    most, least = weighted.measures
+    if max(most, -least) <= 1:
+        return weighted.view
+    listed = ", ".join(quote(field.name) for field in columns)
+    copies = f"explode(array_repeat(1, CAST(abs({_WEIGHT}) AS INT)))"
+    return (
+        f"(SELECT {listed}, sign({_WEIGHT}) AS {_WEIGHT} FROM {weighted.view} "
+        f"LATERAL VIEW {copies} AS `__materialized_table_copy`)"
+    )
+
+
+def _columns(spark: SparkSession, found: differential.ChangeQueries) -> tuple[Column, ...]:
+    """Return the columns of the rows of a change."""
+    columns = columns_of(analysed(spark, found.added or found.removed or found.both).schema)
+    return columns[:-1] if found.both else columns
 
 
 def _before(rows: str, range_: VersionRange, after: Sequence[StructField]) -> str:
@@ -368,14 +385,51 @@ def _keys(definition: ResolvedDefinition, found: differential.ChangeQueries) -> 
     return f"SELECT {listed} FROM (\n{found.keys}\n)"
 
 
+def _of_rows(
+    spark: SparkSession,
+    resolved: ResolvedDefinition,
+    found: differential.ChangeQueries,
+    kept: KeptRows,
+) -> TableChange:
+    """Return the change of a result as rows of the table."""
+    unique_by = _of_table(resolved, found.unique_by)
+    if found.both:
+        rows = table_columns.content_query(resolved, found.both, _WEIGHT)
+        return _netted(resolved.columns, rows, unique_by, kept)
+    added, removed = (
+        table_columns.content_query(resolved, text) if text else ""
+        for text in (found.added, found.removed)
+    )
+    if found.keys:
+        change = TableChange(added, removed, unique_by, _keys(resolved, found))
+        return change if has_rows(spark, change.keys) else TableChange()
+    if not removed:
+        return TableChange(added, unique_by=unique_by)
+    return _netted(resolved.columns, _weighted(added, removed), unique_by, kept)
+
+
+def _weighted(added: str, removed: str) -> str:
+    """Return the rows of two queries with the same columns, with their weights; "" has no rows."""
+    return "\nUNION ALL\n".join(
+        f"SELECT *, {weight} AS {_WEIGHT} FROM (\n{rows}\n)"
+        for rows, weight in ((added, "1L"), (removed, "-1L"))
+        if rows
+    )
+
+
 def _netted(
     columns: Sequence[Column],
-    added: str,
-    removed: str,
+    rows: str,
     unique_by: tuple[str, ...],
     kept: KeptRows,
 ) -> TableChange:
-    """Return the change without rows that are removed and added again.
+    """Return a change without the rows that it removes and adds again.
+
+    Args:
+        columns: The columns of the rows.
+        rows: A query: these columns and the weight of each row.
+        unique_by: Columns by which the rows of the table are unique.
+        kept: Keeps the rows.
 
     Raises:
         ChangeNotSupported: Rows cannot be compared.
@@ -386,10 +440,6 @@ def _netted(
             differential.NotIncremental("INCOMPARABLE_TYPE", problem, "")
         )
     listed = ", ".join(quote(column.name) for column in columns)
-    rows = (
-        f"SELECT {listed}, 1L AS {_WEIGHT} FROM (\n{added}\n)\nUNION ALL\n"
-        f"SELECT {listed}, -1L AS {_WEIGHT} FROM (\n{removed}\n)"
-    )
     compared = tuple(BagColumn.of(quote(column.name), column.type) for column in columns)
     found = kept.keep(weighted_query(compared, rows, _WEIGHT), *_WEIGHTS)
     if not found.rows:

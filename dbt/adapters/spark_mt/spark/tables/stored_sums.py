@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.positions import Position, Positions
     from dbt.adapters.spark_mt.definition.table_format import TableRef
     from dbt.adapters.spark_mt.planning.steps import ApplyChanges
-    from dbt.adapters.spark_mt.query.differential import RelationStates
     from dbt.adapters.spark_mt.query.partial_sums import PartialSums
+    from dbt.adapters.spark_mt.query.relation_states import RelationStates
     from dbt.adapters.spark_mt.spark.catalog.table_details import SparkTables, TableDetails
     from dbt.adapters.spark_mt.spark.session.private_session import PrivateSession
 

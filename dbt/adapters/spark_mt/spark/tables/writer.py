@@ -194,7 +194,12 @@ class ContentWriter:
                 self._check(session, step, change)
                 write = self._writing(session, step.definition, change)
                 return self._commit(session, name, metadata, write)
-            except (ChangeNotSupported, NotRenderedError, RowsNotThereError) as error:
+            except ChangeNotSupported as error:
+                reason = error.reason.code
+                raise conditions.REFRESH_FAILED(
+                    table=name, problem=str(error), reason=reason
+                ) from error
+            except (NotRenderedError, RowsNotThereError) as error:
                 # Rows that another refresh has replaced are not a change that cannot be applied.
                 if isinstance(error, RowsNotThereError) and self._errors.has_conflict(step):
                     raise conditions.CONCURRENT_CHANGE(table=name) from error
