@@ -274,7 +274,10 @@ _NOT_DERIVED = {
     "CHANGE_FAILED": "The change could not be computed or applied; the reason says why.",
     "SMALL_SOURCES": "The sources have fewer than 500,000 rows: reading them all costs less.",
     "SHORT_RECOMPUTE": "The last recompute took less than 5 seconds.",
-    "CHANGES_TOOK_LONGER": "The last refresh by changes took longer than the last recompute.",
+    "CHANGES_TOOK_LONGER": "A refresh by changes takes longer than a recompute, by how long the "
+    "last ones took and the number of source rows.",
+    "ESTIMATE": "How long a refresh takes by each strategy, by how long the last ones took "
+    "and the number of source rows.",
     "OLD_DURATION": "The last recompute was the first build, or more than 20 refreshes ago, and "
     "refreshes by changes are less than twice as fast.",
     "SMALL_CHANGE": "About how many rows of the sources changed, as their logs report.",

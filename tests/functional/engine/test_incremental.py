@@ -65,7 +65,8 @@ def tables(
 ) -> MaterializedTables:
     """Sources `f(id, k, v, d)` with NULLs and duplicates, and `g(k, name)`."""
     monkeypatch.setattr(differential, "SMALLEST_SOURCES", 0)
-    monkeypatch.setattr(differential, "slower", lambda _: None)
+    monkeypatch.setattr(differential, "slower", lambda *_: None)
+    monkeypatch.setattr(differential, "SHORTEST_RECOMPUTE_S", 0)
     monkeypatch.setattr(result_changes, "SMALLEST_RATIO", 0)
     fact = (
         "SELECT id, IF(id % 11 = 0, NULL, id % 7) AS k, CAST(id % 5 AS INT) AS v, "

@@ -35,7 +35,8 @@ def tables(
 ) -> MaterializedTables:
     """A session in which small sources are read by their changes."""
     monkeypatch.setattr(differential, "SMALLEST_SOURCES", 0)
-    monkeypatch.setattr(differential, "slower", lambda _: None)
+    monkeypatch.setattr(differential, "slower", lambda *_: None)
+    monkeypatch.setattr(differential, "SHORTEST_RECOMPUTE_S", 0)
     return MaterializedTables(session)
 
 

@@ -83,7 +83,8 @@ def tables(
 ) -> Iterator[MaterializedTables]:
     """A source `s` with columns of all text types."""
     monkeypatch.setattr(differential, "SMALLEST_SOURCES", 0)
-    monkeypatch.setattr(differential, "slower", lambda _: None)
+    monkeypatch.setattr(differential, "slower", lambda *_: None)
+    monkeypatch.setattr(differential, "SHORTEST_RECOMPUTE_S", 0)
     monkeypatch.setattr(result_changes, "SMALLEST_RATIO", 0)
     session.sql(
         f"CREATE TABLE {schema}.s (id INT, c CHAR(3), v VARCHAR(4), n STRING, "

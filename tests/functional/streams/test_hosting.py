@@ -48,7 +48,8 @@ MEANS = "SELECT k, avg(v) AS mean FROM events GROUP BY k"
 def test_a_busy_table_has_few_files(world, session, query, monkeypatch):
     monkeypatch.setattr(differential, "SMALLEST_SOURCES", 0)
     monkeypatch.setattr(result_changes, "SMALLEST_RATIO", 0)
-    monkeypatch.setattr(differential, "slower", lambda _: None)
+    monkeypatch.setattr(differential, "slower", lambda *_: None)
+    monkeypatch.setattr(differential, "SHORTEST_RECOMPUTE_S", 0)
     tables = world.tables
     prepare(tables)
     tables.append("events", [(100 + number, number % 9, number) for number in range(900)])

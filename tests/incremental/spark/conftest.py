@@ -24,7 +24,8 @@ def any_size() -> Iterator[None]:
     """Derive changes where computing all rows is faster: tables of tests have few rows."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(differential, "SMALLEST_SOURCES", 0)
-        patch.setattr(differential, "slower", lambda _: None)
+        patch.setattr(differential, "slower", lambda *_: None)
+        patch.setattr(differential, "SHORTEST_RECOMPUTE_S", 0)
         patch.setattr(result_changes, "SMALLEST_RATIO", 0)
         yield
 

@@ -217,7 +217,8 @@ def test_a_log_that_was_cleaned_up_costs_one_refresh(tables):
 def any_size(monkeypatch):
     """Sources of any size are large enough for the strategy that derives changes."""
     monkeypatch.setattr(differential, "SMALLEST_SOURCES", 0)
-    monkeypatch.setattr(differential, "slower", lambda _: None)
+    monkeypatch.setattr(differential, "slower", lambda *_: None)
+    monkeypatch.setattr(differential, "SHORTEST_RECOMPUTE_S", 0)
 
 
 def incremental(tables, option="auto"):

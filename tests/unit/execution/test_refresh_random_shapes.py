@@ -218,7 +218,8 @@ class Case:
 def any_size(monkeypatch):
     monkeypatch.setattr(differential, "SMALLEST_SOURCES", 0)
     monkeypatch.setattr(differential, "LARGEST_SHARE", 1)
-    monkeypatch.setattr(differential, "slower", lambda _: None)
+    monkeypatch.setattr(differential, "slower", lambda *_: None)
+    monkeypatch.setattr(differential, "SHORTEST_RECOMPUTE_S", 0)
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))

@@ -263,6 +263,19 @@ COMMITS: dict[str, CommitMetadata] = {
         positions=POSITIONS,
         refresh=replace(_REFRESH, repeated=3, earlier=(EarlierRefresh("recompute", 5_200, 4),)),
     ),
+    "after refreshes of known sizes": CommitMetadata(
+        table_id=_ID,
+        kind=CommitKind.CONTENT,
+        seq=9,
+        generation=2,
+        positions=POSITIONS,
+        refresh=replace(
+            _REFRESH,
+            repeated=2,
+            earlier=(EarlierRefresh("recompute", 5_200, 4, 20_000_000),),
+            source_rows=6_000,
+        ),
+    ),
     "everything": CommitMetadata(
         table_id=_ID,
         kind=CommitKind.CONTENT,

@@ -108,7 +108,8 @@ def test_every_surface_prints_the_same_choice(life, query, clauses, expected):
 
 
 def test_the_log_the_commit_and_the_outcome_print_the_choice_of_the_refresh(life, monkeypatch):
-    monkeypatch.setattr(differential, "slower", lambda _: None)
+    monkeypatch.setattr(differential, "slower", lambda *_: None)
+    monkeypatch.setattr(differential, "SHORTEST_RECOMPUTE_S", 0)
     life.learn(ROWS, EVENTS, lambda r: [e[:3] for e in r["events"]])
     life.create("t")
     (created,) = life.jobs("t")

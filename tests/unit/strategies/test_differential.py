@@ -146,6 +146,49 @@ def test_the_durations_of_earlier_refreshes_decide_unless_the_option_is_strict(c
     assert dict(choice.costs) == costs
 
 
+def extent(changed, rows):
+    return ChangeExtent(ChangeKind.REMOVED, changed, rows)
+
+
+@pytest.mark.parametrize(
+    ("changed", "rows", "code"),
+    [
+        (100_000, 1_000_000, "CHANGES_TOOK_LONGER"),
+        (1_000, 1_000_000, "SMALL_CHANGE"),
+        (100_000, 3_000_000, "SMALL_CHANGE"),
+        (1_000, 500_000, "CHANGES_TOOK_LONGER"),
+    ],
+    ids=["as before", "fewer changed rows", "more rows", "fewer rows of each"],
+)
+def test_durations_are_estimated_for_the_rows_of_this_refresh(changed, rows, code):
+    costs = {
+        "recompute": Cost(10.0, ago=2, source_rows=1_000_000),
+        NAME: Cost(25.0, repeated=2, source_rows=100_000),
+    }
+    inputs = now(extent(changed, rows), costs=costs)
+    choice = choose(*table(options=()), None, inputs)
+    found = choice.reasons[0].code if choice.strategy == NAME else codes(choice)[0]
+    assert found == code
+    assert choice.source_rows == (changed if choice.strategy == NAME else rows)
+
+
+def test_a_choice_shows_the_estimates_of_both_strategies():
+    costs = {
+        "recompute": Cost(20.0, ago=2, source_rows=1_000_000),
+        NAME: Cost(8.0, repeated=2, source_rows=100),
+    }
+    choice = choose(*table(options=()), None, now(extent(1_000, 2_000_000), costs=costs))
+    assert "12.7 seconds by their changes and 40.0 seconds by computing all rows" in choice.reason
+
+
+def test_an_estimate_is_never_far_from_the_last_duration():
+    last = Cost(10.0, source_rows=1_000)
+    assert last.estimate(1_000_000_000, 0.2, 2.5) == 25.0
+    assert last.estimate(0, 0.2, 2.5) == 4.0
+    assert Cost(10.0).estimate(5, 0.2, 2.5) == 10.0
+    assert Cost().estimate(5, 0.2, 2.5) is None
+
+
 def test_the_logs_of_sources_are_not_read_where_a_recompute_is_short():
     def extents(_):
         pytest.fail("the logs were read")

@@ -97,6 +97,8 @@ class RefreshMetadata:
         started_at_ms: Milliseconds since the epoch, UTC.
         repeated: How many refreshes in a row used the strategy, this one included.
         earlier: The last refresh by each other strategy.
+        source_rows: How many rows of the sources it was about; None where a release before did not
+            store it.
     """
 
     refresh_id: str
@@ -105,6 +107,7 @@ class RefreshMetadata:
     started_at_ms: int
     repeated: int = 1
     earlier: tuple[EarlierRefresh, ...] = ()
+    source_rows: int | None = None
     unknown_keys: Unknown = field(default_factory=dict, compare=False, repr=False)
 
 
@@ -190,8 +193,15 @@ def _refresh(refresh: RefreshMetadata) -> dict[str, Any]:
     if refresh.repeated != 1:
         document["repeated"] = refresh.repeated
     if refresh.earlier:
-        document["earlier"] = [[e.strategy, e.duration_ms, e.ago] for e in refresh.earlier]
+        document["earlier"] = [_earlier(each) for each in refresh.earlier]
+    if refresh.source_rows is not None:
+        document["source_rows"] = refresh.source_rows
     return document
+
+
+def _earlier(refresh: EarlierRefresh) -> list[Any]:
+    rows = [] if refresh.source_rows is None else [refresh.source_rows]
+    return [refresh.strategy, refresh.duration_ms, refresh.ago, *rows]
 
 
 def _read_refresh(document: dict[str, Any]) -> RefreshMetadata:
@@ -201,7 +211,8 @@ def _read_refresh(document: dict[str, Any]) -> RefreshMetadata:
         trigger=document["trigger"],
         started_at_ms=document["started_at_ms"],
         repeated=int(document.get("repeated", 1)),
-        earlier=tuple(EarlierRefresh(*each[:3]) for each in document.get("earlier", ())),
+        source_rows=document.get("source_rows"),
+        earlier=tuple(EarlierRefresh(*each[:4]) for each in document.get("earlier", ())),
     )
     unknown = unknown_keys(document, _refresh(refresh))
     return replace(refresh, unknown_keys=unknown) if unknown else refresh

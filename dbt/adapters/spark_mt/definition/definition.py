@@ -159,11 +159,13 @@ class EarlierRefresh:
         strategy: The strategy that it used.
         duration_ms: From the moment at which it read the positions to its commit.
         ago: How many refreshes came after it.
+        source_rows: How many rows of the sources it was about; None where that was not known.
     """
 
     strategy: str
     duration_ms: int
     ago: int
+    source_rows: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,6 +255,7 @@ class LastRefresh:
         rows: Rows written; None where the log no longer has it.
         repeated: How many refreshes in a row used the strategy, this one included.
         earlier: The last refresh by each other strategy.
+        source_rows: How many rows of the sources it was about; None where that was not known.
         unknown_keys: What a newer release stored of it in addition.
     """
 
@@ -264,6 +267,7 @@ class LastRefresh:
     rows: int | None
     repeated: int = 1
     earlier: tuple[EarlierRefresh, ...] = ()
+    source_rows: int | None = None
     unknown_keys: Unknown = field(default_factory=dict, compare=False, repr=False)
 
 

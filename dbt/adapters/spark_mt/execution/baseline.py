@@ -150,10 +150,12 @@ def costs_of(table: StoredTable) -> dict[str, strategy.Cost]:
         return {}
     seconds = max(0, last.committed_at_ms - last.started_at_ms) / 1000
     earlier = {
-        e.strategy: strategy.Cost(e.duration_ms / 1000, None, 0, e.ago) for e in last.earlier
+        e.strategy: strategy.Cost(e.duration_ms / 1000, None, 0, e.ago, e.source_rows)
+        for e in last.earlier
     }
     ago = strategy.REMEMBERED if last.trigger == CREATED else 0
-    return earlier | {last.strategy: strategy.Cost(seconds, last.rows, last.repeated, ago)}
+    own = strategy.Cost(seconds, last.rows, last.repeated, ago, last.source_rows)
+    return earlier | {last.strategy: own}
 
 
 def kept_by_table(table: StoredTable, analyzed: AnalyzedQuery) -> Choice:

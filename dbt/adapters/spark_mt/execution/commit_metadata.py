@@ -58,7 +58,7 @@ def _content(step: steps.Fill | steps.ApplyChanges | steps.WriteBatch) -> Commit
     others = dict(run.choice.costs)
     repeated = 1 + others.pop(run.strategy, Cost()).repeated
     earlier = tuple(
-        EarlierRefresh(name, round(cost.seconds * 1000), cost.ago + 1)
+        EarlierRefresh(name, round(cost.seconds * 1000), cost.ago + 1, cost.source_rows)
         for name, cost in others.items()
         if cost.seconds is not None
     )
@@ -70,7 +70,13 @@ def _content(step: steps.Fill | steps.ApplyChanges | steps.WriteBatch) -> Commit
         "" if is_kept else encode_definition(definition),
         run.positions,
         refresh=RefreshMetadata(
-            run.refresh_id, run.strategy, run.trigger, run.started_at_ms, repeated, earlier
+            run.refresh_id,
+            run.strategy,
+            run.trigger,
+            run.started_at_ms,
+            repeated,
+            earlier,
+            run.choice.source_rows,
         ),
         stream=step.stream if isinstance(step, steps.WriteBatch) else None,
         foreign=() if isinstance(step, steps.Fill) else step.foreign,
@@ -88,5 +94,6 @@ def _kept_metadata(refresh: LastRefresh | None) -> RefreshMetadata | None:
         refresh.started_at_ms,
         refresh.repeated,
         refresh.earlier,
+        refresh.source_rows,
         refresh.unknown_keys,
     )

@@ -141,6 +141,7 @@ class History:
             rows=written.rows if written else None,
             repeated=refresh.repeated,
             earlier=refresh.earlier,
+            source_rows=refresh.source_rows,
             unknown_keys=refresh.unknown_keys,
         )
 

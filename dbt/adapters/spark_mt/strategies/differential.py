@@ -40,6 +40,10 @@ SHORTEST_RECOMPUTE_S = 5.0
 """From how many seconds of a recompute on a refresh by changes may be faster."""
 _MARGIN = 1.25
 """How many times as long as the other strategy one may take that the last refresh used."""
+_OF_CHANGES, _OF_ALL = (0.2, 2.5), (1.0, 4.0)
+"""How durations follow the changed rows, and all rows: the exponent, and the largest factor. 50
+times as many changed rows took 1.5 to 1.9 times as long: most of a refresh is planning, and reading
+what they are joined with."""
 _TRIALS = 2
 """After how many refreshes in a row their duration counts: the first one may build sums."""
 _LONGEST_TRIAL = 3
@@ -200,19 +204,25 @@ def _derived(
 ) -> strategy.Choice | strategy.Refusal:
     """Return that changes are applied, or why all rows are computed although they could be."""
     is_strict = table.incremental is Incremental.STRICT
-    if not is_strict and (longer := slower(inputs.costs)) is not None:  # before a log is read
-        return strategy.Refusal(strategy.DIFFERENTIAL, (longer,), since=since)
+    if not is_strict and (short := _short(inputs.costs)) is not None:  # before a log is read
+        return strategy.Refusal(strategy.DIFFERENTIAL, (short,), since=since)
     if refused := strategy.retyped(strategy.DIFFERENTIAL, inputs, since):
         return refused
     extents = inputs.extents(since)
-    reasons, is_possible = _extent(extents, is_strict=is_strict)
+    changed = sum(extent.changed for extent in extents.values())
+    rows = sum(extent.rows for extent in extents.values())
+    reasons, is_possible = _extent(extents, changed, rows, is_strict=is_strict)
+    longer = None if is_strict else slower(inputs.costs, changed, rows)
+    if is_possible and longer is not None:
+        reasons, is_possible = (longer,), False
     if is_possible:
         rules = _rules(table, {name: extent.kind for name, extent in extents.items()})
         is_possible = rules.code == RULES
         reasons = (*reasons, rules, *strategy.follows(table.followed)) if is_possible else (rules,)
     if not is_possible:
-        return strategy.Refusal(strategy.DIFFERENTIAL, reasons, since=since)
-    return replace(own, reasons=reasons, since=since)
+        return strategy.Refusal(strategy.DIFFERENTIAL, reasons, since=since, source_rows=rows)
+    reasons = (*reasons, *_estimated(inputs.costs, changed, rows))
+    return replace(own, reasons=reasons, since=since, source_rows=changed)
 
 
 def _refused(inputs: RefreshInputs) -> strategy.Refusal | None:
@@ -236,14 +246,12 @@ def _refused(inputs: RefreshInputs) -> strategy.Refusal | None:
 
 
 def _extent(
-    extents: Mapping[str, ChangeExtent], *, is_strict: bool
+    extents: Mapping[str, ChangeExtent], changed: int, rows: int, *, is_strict: bool
 ) -> tuple[tuple[Reason, ...], bool]:
     """Return which part of the sources changed, and whether to derive the result's change."""
     kinds = {name: extent.kind for name, extent in extents.items()}
     if unknown := tuple(strategy.disallowed(kinds, ChangeKind.ADDED, ChangeKind.REMOVED)):
         return unknown, False
-    changed = sum(extent.changed for extent in extents.values())
-    rows = sum(extent.rows for extent in extents.values())
     text = f"about {changed} of {rows} source rows changed"
     if changed > LARGEST_SHARE * rows:
         found = Reason("CHANGE_TOO_LARGE", "", f"{text}, more than {LARGEST_SHARE:.0%}")
@@ -254,23 +262,66 @@ def _extent(
     return (found,), is_strict
 
 
-def slower(costs: Mapping[str, strategy.Cost]) -> Reason | None:
-    """Return that a recompute is faster, by the last refreshes of the table; None if it is not."""
-    own, other = (
-        costs.get(strategy.DIFFERENTIAL, strategy.Cost()),
-        costs.get(strategy.RECOMPUTE, strategy.Cost()),
-    )
-    if other.seconds is not None and other.seconds < SHORTEST_RECOMPUTE_S:
-        text = f"the last recompute took {other.seconds:.1f} seconds, planning changes takes longer"
-        return Reason("SHORT_RECOMPUTE", "", text)
-    if own.seconds is None or other.seconds is None or own.ago > strategy.REMEMBERED:
+def _last(costs: Mapping[str, strategy.Cost]) -> tuple[strategy.Cost, strategy.Cost]:
+    """Return the costs of the last refresh by changes, and of the last recompute."""
+    none = strategy.Cost()
+    return costs.get(strategy.DIFFERENTIAL, none), costs.get(strategy.RECOMPUTE, none)
+
+
+def _estimates(
+    costs: Mapping[str, strategy.Cost], changed: int, rows: int
+) -> tuple[float | None, float | None]:
+    """Return how many seconds a refresh may take by changes, and by a recompute.
+
+    Args:
+        costs: Of the last refreshes of the table.
+        changed: How many rows of the sources changed.
+        rows: How many rows they have.
+    """
+    own, other = _last(costs)
+    return own.estimate(changed, *_OF_CHANGES), other.estimate(rows, *_OF_ALL)
+
+
+def _estimated(costs: Mapping[str, strategy.Cost], changed: int, rows: int) -> tuple[Reason, ...]:
+    own, other = _estimates(costs, changed, rows)
+    known = {"by their changes": own, "by computing all rows": other}
+    listed = [f"{seconds:.1f} seconds {how}" for how, seconds in known.items() if seconds]
+    text = f"the estimate is {' and '.join(listed)}"
+    return (Reason("ESTIMATE", "", text),) if listed else ()
+
+
+def _short(costs: Mapping[str, strategy.Cost]) -> Reason | None:
+    """Return that a recompute is faster than reading the logs of the sources."""
+    _, other = _last(costs)
+    if other.seconds is None or other.seconds >= SHORTEST_RECOMPUTE_S:
         return None
-    is_trial = 0 < own.repeated < _TRIALS and own.seconds <= other.seconds * _LONGEST_TRIAL
-    if not is_trial and other.ago > strategy.REMEMBERED and own.seconds * _CLEARLY > other.seconds:
+    text = f"the last recompute took {other.seconds:.1f} seconds, planning changes takes longer"
+    return Reason("SHORT_RECOMPUTE", "", text)
+
+
+def slower(costs: Mapping[str, strategy.Cost], changed: int, rows: int) -> Reason | None:
+    """Return that a recompute is faster, by the last refreshes of the table; None if it is not.
+
+    Args:
+        costs: Of these refreshes.
+        changed: How many rows of the sources changed.
+        rows: How many rows they have.
+    """
+    own, other = _last(costs)
+    by_changes, by_all = _estimates(costs, changed, rows)
+    if by_changes is None or by_all is None or own.ago > strategy.REMEMBERED:
+        return None
+    is_trial = 0 < own.repeated < _TRIALS and by_changes <= by_all * _LONGEST_TRIAL
+    if not is_trial and other.ago > strategy.REMEMBERED and by_changes * _CLEARLY > by_all:
         why = f"it was the first build, or more than {strategy.REMEMBERED} refreshes ago"
         text = f"the {other.seconds:.1f} seconds of the last recompute are measured again: {why}"
         return Reason("OLD_DURATION", "", text)
-    most = other.seconds * (_MARGIN if own.repeated else 1 / _MARGIN)
+    most = by_all * (_MARGIN if own.repeated else 1 / _MARGIN)
+    if is_trial or by_changes <= most:
+        return None
     durations = f"{own.seconds:.1f} seconds, and the last recompute {other.seconds:.1f}"
-    longer = Reason("CHANGES_TOOK_LONGER", "", f"the last refresh by changes took {durations}")
-    return longer if own.seconds > most and not is_trial else None
+    text = f"the last refresh by changes took {durations}"
+    if (own.seconds, other.seconds) != (by_changes, by_all):
+        text += f"; for {changed} changed rows of {rows} the estimate is {by_changes:.1f} and "
+        text += f"{by_all:.1f}"
+    return Reason("CHANGES_TOOK_LONGER", "", text)

@@ -69,12 +69,28 @@ class Cost:
         rows: Rows that it has to write; None where unknown.
         repeated: How many of the newest refreshes used the strategy without a break.
         ago: How many refreshes came after that one.
+        source_rows: How many rows of the sources had changed, or all of them where all were read;
+            None where unknown.
     """
 
     seconds: float | None = None
     rows: int | None = None
     repeated: int = 0
     ago: int = 0
+    source_rows: int | None = None
+
+    def estimate(self, source_rows: int, exponent: float, most: float) -> float | None:
+        """Return how many seconds a refresh may take; None where nothing is known.
+
+        Args:
+            source_rows: How many rows of the sources it is about.
+            exponent: How the duration follows their number.
+            most: How many times as long or as short as the last one it is at most.
+        """
+        if self.seconds is None or not self.source_rows:
+            return self.seconds
+        factor = (max(source_rows, 1) / self.source_rows) ** exponent
+        return self.seconds * min(max(factor, 1 / most), most)
 
     def __str__(self) -> str:
         """For people: `3.2 seconds, 1500 rows`."""
@@ -92,6 +108,7 @@ class Refusal:
         is_final: Whether no other strategy may be used instead: the rows would be wrong or lost.
         since: Positions after which it would have read changes.
         alternative: Why no other strategy is possible, as part of a sentence.
+        source_rows: How many rows the sources have; None where that was not read.
     """
 
     strategy: str
@@ -99,6 +116,7 @@ class Refusal:
     is_final: bool = False
     since: SourcePositions = ()
     alternative: str = ""
+    source_rows: int | None = None
 
     @classmethod
     def of(cls, strategy: str, code: str, text: str, subject: str = "") -> Refusal:
@@ -127,6 +145,8 @@ class Choice:
         refused: The strategies that are not used.
         cost: What a refresh costs; None where unknown.
         costs: The cost of the last refresh of the table by each strategy.
+        source_rows: How many rows of the sources changed, or all of them where all are read; None
+            where unknown.
     """
 
     engine: str
@@ -143,6 +163,7 @@ class Choice:
     refused: tuple[Refusal, ...] = ()
     cost: Cost | None = None
     costs: tuple[tuple[str, Cost], ...] = ()
+    source_rows: int | None = None
 
     @property
     def name(self) -> str:

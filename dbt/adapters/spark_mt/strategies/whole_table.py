@@ -52,7 +52,9 @@ def _can_recompute(table: TableFacts) -> strategy.Choice | strategy.Refusal:
 
 
 def _recomputed(table: TableFacts, own: strategy.Choice, inputs: RefreshInputs) -> strategy.Choice:  # noqa: ARG001 - a port
-    return own  # all rows can always be computed
+    """Return that all rows are computed, which they always can be."""
+    read = (each.source_rows for each in inputs.refused if each.source_rows is not None)
+    return replace(own, source_rows=next(read, None))
 
 
 def _can_start(table: TableFacts) -> strategy.Choice | strategy.Refusal:
