@@ -89,7 +89,7 @@ class Cost:
         """
         if self.seconds is None or not self.source_rows:
             return self.seconds
-        factor = (max(source_rows, 1) / self.source_rows) ** exponent
+        factor: float = (max(source_rows, 1) / self.source_rows) ** exponent
         return self.seconds * min(max(factor, 1 / most), most)
 
     def __str__(self) -> str:
