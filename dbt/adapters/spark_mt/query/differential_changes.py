@@ -343,10 +343,11 @@ class Changes:
             rows: The rows of the center.
             at: Returns the state of an input before or after.
         """
-        found = {star.center: rows}
+        found, few = {star.center: rows}, {star.center}
         for edge in star.edges:
             outer = ops.transform(at(star.inputs[edge.outer]), self._one_row)
-            if _whole_scans(outer) > 1:
+            if edge.inner in few and _whole_scans(outer) > 1:
+                few.add(edge.outer)
                 known = tuple(ours for ours, _ in edge.pairs)
                 keys = self._keys_in([(Change(added=found[edge.inner]), known)])
                 theirs = zip((b for _, b in edge.pairs), keys.output, strict=True)
