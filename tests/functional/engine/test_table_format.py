@@ -25,6 +25,7 @@ class DeltaWorld(FormatWorld):
     """The current schema of a session."""
 
     has_vectors = False
+    partitions = ""
 
     def __init__(self, session):
         self._spark = session
@@ -82,7 +83,8 @@ class DeltaWorld(FormatWorld):
 
     def create(self, name, rows):
         properties = f"TBLPROPERTIES ('delta.enableDeletionVectors' = '{self.has_vectors}')"
-        self._spark.sql(f"CREATE TABLE {name.sql} USING delta {properties} AS {self.made(rows)}")
+        clauses = f"USING delta {self.partitions} {properties}"
+        self._spark.sql(f"CREATE TABLE {name.sql} {clauses} AS {self.made(rows)}")
 
     def update(self, name, key, value):
         self._spark.sql(f"UPDATE {name.sql} SET v = {quote_text(value)} WHERE k = {key}")
@@ -183,6 +185,15 @@ class TestDeltaWithDeletionVectors:
         assert commit.metadata.seq == 1
         assert (7, "new") in world.rows(t)
         assert len(world.rows(t)) == 99
+
+    def test_rows_of_some_partitions_are_found_by_one_scan(self, world):
+        world.partitions = "PARTITIONED BY (k)"
+        t = world.table([(k % 5, f"v{k}") for k in range(20)])
+        added, removed = world.made([(3, "new")]), world.made([(2, "v2"), (3, "v18")])
+        version = world.commit(1, world.tables.apply_changes, changed(t), added, removed)
+        assert world.tables.history.commit(world.ref(t), version).changed == 3
+        assert (3, "new") in world.rows(t)
+        assert len(world.rows(t)) == 19
 
     def test_null_is_a_value_of_a_key(self, world):
         t = world.table([(1, "a"), (None, "b"), (3, None)])

@@ -77,14 +77,17 @@ def test_ranges_are_those_of_columns_whose_ends_are_exact_as_text():
         *("decimal(10,2)", 4, "0.00", "1.50", 1),
     )
     measured = Measured(ranges, 4, found)
-    first, at, *others = measured.conditions("t.").split(" AND t.")[1:]
-    low, high = (f"timestamp_micros(CAST('{end}' AS BIGINT))" for end in (0, 5))
-    assert first == "`n` BETWEEN CAST('-1' AS BIGINT) AND CAST('3' AS BIGINT)"
-    assert at == f"`at` BETWEEN {low} AND {high}"
-    assert others == [
-        "`s` BETWEEN CAST('a\\n' AS STRING) AND CAST('b' AS STRING)",
-        "`d` BETWEEN CAST('0.00' AS DECIMAL(10,2)) AND CAST('1.50' AS DECIMAL(10,2))",
+    ends = {
+        "n": "CAST('-1' AS BIGINT)|CAST('3' AS BIGINT)",
+        "at": "timestamp_micros(CAST('0' AS BIGINT))|timestamp_micros(CAST('5' AS BIGINT))",
+        "s": "CAST('a\\n' AS STRING)|CAST('b' AS STRING)",
+        "d": "CAST('0.00' AS DECIMAL(10,2))|CAST('1.50' AS DECIMAL(10,2))",
+    }
+    pairs = {name: each.split("|") for name, each in ends.items()}
+    wanted = [
+        f"t.`{name}` >= {low} AND t.`{name}` <= {high}" for name, (low, high) in pairs.items()
     ]
+    assert measured.conditions("t.") == "".join(f" AND {each}" for each in wanted)
     place = measured.place
     assert (place.column, place.source, place.type) == ("at", "at", "TIMESTAMP")
     assert place.within == measured.conditions()
@@ -127,7 +130,7 @@ def test_keys_have_ranges_by_their_names_in_the_source():
     ranges = Ranges.of(RANGED, {"N": "k0", "x": "k1"})
     assert ranges.columns == (("N", "k0", "BIGINT"),)
     measured = Measured(ranges, 1, ("bigint", 1, "7", "7", 1))
-    assert measured.conditions("t.").startswith(" AND t.`N` BETWEEN ")
+    assert measured.conditions("t.").startswith(" AND t.`N` >= ")
     assert (measured.place.column, measured.place.source) == ("N", "k0")
     assert Ranges.of(replace(RANGED, types=())).columns == ()
 

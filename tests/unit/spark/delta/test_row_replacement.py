@@ -15,7 +15,7 @@ from dbt.adapters.spark_mt.spark.formats import delta as delta_format
 
 TABLE = TableColumns(TableName("t", "s", "c"), ("k", "v"), types=("INT", "STRING"))
 MARKED = {delta_format.DELETION_VECTORS: "true"}
-REMOVAL = Removal("SELECT * FROM gone", 3, ("k", "a b"), "k", " AND `k` BETWEEN 1 AND 9")
+REMOVAL = Removal("SELECT * FROM gone", 3, ("k", "a b"), "k", " AND `k` >= 1 AND `k` <= 9")
 
 
 def session(number="7"):
@@ -32,7 +32,7 @@ def test_rows_have_the_hashes_of_the_condition():
         condition = REMOVAL.condition(columns)
         first, *others = condition.split(" AND ", 2)
         assert (first, others[0]) == tuple(f"{hashed} = 0L" for hashed in hashes)
-        assert condition.endswith(" = 0L AND `k` BETWEEN 1 AND 9")
+        assert condition.endswith(" = 0L AND `k` >= 1 AND `k` <= 9")
         assert REMOVAL.hashes(columns).startswith(f"SELECT {', '.join(hashes)} FROM (")
 
 

@@ -145,12 +145,16 @@ class Measured:
     def conditions(self, alias: str = "") -> str:
         """Return what follows for a row of the table, to be added to a condition.
 
+        Delta cannot resolve BETWEEN on a partition column again: Spark makes an expression with a
+        named part of it, whose column is not known at first.
+
         Args:
             alias: The alias of the table with a dot; empty for none.
         """
         return "".join(
-            f" AND {alias}{quote(own)} BETWEEN {_value(low, type_)} AND {_value(high, type_)}"
+            f" AND {alias}{quote(own)} {comparison} {_value(value, type_)}"
             for own, _, type_, low, high, _ in self._usable()
+            for comparison, value in ((">=", low), ("<=", high))
         )
 
     @property

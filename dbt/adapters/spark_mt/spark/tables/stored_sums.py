@@ -17,7 +17,11 @@ from dbt.adapters.spark_mt.definition import commit_metadata, conditions
 from dbt.adapters.spark_mt.definition.columns import TableName, quote
 from dbt.adapters.spark_mt.definition.errors import CommitConflictError
 from dbt.adapters.spark_mt.definition.positions import most_commits
-from dbt.adapters.spark_mt.execution.table_format import RowsNotThereError, TableColumns
+from dbt.adapters.spark_mt.execution.table_format import (
+    RowsNotThereError,
+    TableColumns,
+    is_comparable,
+)
 from dbt.adapters.spark_mt.query.operator_sql import render_query
 from dbt.adapters.spark_mt.query.partial_sums import partial_sums, summable_types
 from dbt.adapters.spark_mt.spark.catalog.commit import (
@@ -101,7 +105,7 @@ class SumsTables:
         is_foreign = history.first_row_change(found, ours.version, newest)
         types = {f.name: ddl_type(f.dataType) for f in spark.table(name.sql).schema}
         are_ours = is_foreign is None and tuple(types) == sums.sums.columns
-        if not are_ours or not _are_exact(sums, types, step):
+        if not are_ours or not _can_be_stored(sums, types, step):
             return None
         table = TableColumns(name, sums.sums.columns, types=tuple(types.values()))
         seq, positions = ours.metadata.seq, ours.metadata.positions
@@ -120,7 +124,7 @@ class SumsTables:
         sums: PartialSums,
         states: Mapping[str, RelationStates],
     ) -> StoredSums | None:
-        """Compute the sums of all groups; return None where sums would not be exact.
+        """Compute the sums of all groups; return None where no table could have exact ones.
 
         Raises:
             CommitConflictError: Another refresh of the table came first.
@@ -129,7 +133,7 @@ class SumsTables:
         inputs = {scan: states[relation].after for scan, relation in sums.relations.items()}
         query = render_query(sums.sums, inputs)
         types = {f.name: ddl_type(f.dataType) for f in analysed(spark, query).schema}
-        if not _are_exact(sums, types, step):
+        if not _can_be_stored(sums, types, step):
             return None
         self.remove(spark, step.definition.name.catalog, step.definition.table_id, but=name)
         spark.sql(f"CREATE SCHEMA IF NOT EXISTS {_schema(name.catalog)}")
@@ -262,7 +266,16 @@ def _schema(catalog: str | None) -> str:
     return quote(SCHEMA) if catalog is None else f"{quote(catalog)}.{quote(SCHEMA)}"
 
 
-def _are_exact(sums: PartialSums, types: Mapping[str, str], step: ApplyChanges) -> bool:
+def _can_be_stored(sums: PartialSums, types: Mapping[str, str], step: ApplyChanges) -> bool:
+    """Whether sums are exact, and a table can have the types of the keys: none stores a collation.
+
+    Args:
+        sums: The sums.
+        types: The types of their columns.
+        step: The refresh.
+    """
+    if not all(map(is_comparable, types.values())):
+        return False
     known = summable_types(types.values(), step.definition.resolved.context)
     return sums.are_exact(dict(zip(types, known, strict=True)))
 
