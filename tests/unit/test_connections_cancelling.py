@@ -19,6 +19,8 @@ _WAIT_S = 30
 class _Spark:
     """A session whose statement runs until it is interrupted."""
 
+    __module__ = "pyspark.sql.connect.session"
+
     def __init__(self, *, failing: Exception | None = None) -> None:
         self.interrupts = 0
         self.started, self.interrupted, self.stopped = Event(), Event(), Event()

@@ -7,6 +7,7 @@ byte for byte.
 from __future__ import annotations
 
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from itertools import islice
 from threading import Event
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ from dbt.adapters.spark_mt.definition.errors import (
 )
 from dbt.adapters.spark_mt.spark.launch.session import short_statements
 from dbt.adapters.spark_mt.spark.session.errors import SparkFailure, failure_of, is_spark_error
+from dbt.adapters.spark_mt.spark.session.private_session import interrupt_session
 from dbt.adapters.spark_mt.statements.parser import ParsedStatement
 
 if TYPE_CHECKING:
@@ -186,7 +188,7 @@ class SparkHandle:
             Exception: The interrupt failed for a reason that lies in this process.
         """
         tables = self._tables
-        self._try(self.spark.interruptAll)
+        self._try(partial(interrupt_session, self.spark))
         if tables is not None:
             self._try(tables.cancel)
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from threading import Thread
+from time import monotonic, sleep
 
 import pytest
 
+from dbt.adapters.spark_mt.api import MaterializedTables
 from dbt.adapters.spark_mt.spark.session.private_session import (
     PrivateSessions,
     confs_of,
@@ -90,3 +93,40 @@ def test_commits_are_compared_with_their_table_in_no_time_zone(user, schema):
             private.spark.sql(f"INSERT INTO t{number} VALUES (2)")
             jobs[zone] = scheduler.numTotalJobs() - before
     assert jobs["America/New_York"] == jobs["UTC"] > 0
+
+
+@pytest.mark.usefixtures("schema")
+def test_an_interrupt_ends_a_refresh_whose_write_ran_another_execution(session):
+    """Spark's own interrupt misses its job: the execution within took the session's tag off."""
+    tables = MaterializedTables(session)
+    session.sql("CREATE TABLE ids (id BIGINT) USING delta")
+    session.sql("INSERT INTO ids VALUES (0)")
+    # Of one id it takes no time. Of many it takes hours, and a task looks each second if it is
+    # to end.
+    tables.execute(
+        "CREATE MATERIALIZED TABLE triples REFRESH_MODE = FULL AS SELECT count(*) AS n "
+        "FROM ids a, ids b, ids c WHERE hash(a.id, b.id, c.id) = 7"
+    )
+    session.sql("INSERT INTO ids SELECT id FROM range(1, 3000)")
+    refused = []
+
+    def refresh():
+        try:
+            tables.execute("ALTER MATERIALIZED TABLE triples REFRESH")
+        except Exception as error:  # noqa: BLE001 - looked at below
+            refused.append(error)
+
+    thread = Thread(target=refresh)
+    thread.start()
+    tracker, end, looks = session.sparkContext.statusTracker(), monotonic() + 90, 0
+    while looks < 10 and monotonic() < end:  # until its last job runs
+        looks = looks + 1 if tracker.getActiveJobsIds() else 0
+        sleep(0.1)
+    tables.cancel()
+    thread.join(30)
+    has_ended = not thread.is_alive()
+    session.sparkContext.cancelAllJobs()
+    thread.join()
+    assert has_ended
+    assert "SPARK_JOB_CANCELLED" in str(refused[0])
+    assert session.sql("SELECT * FROM triples").collect() == [(0,)]

@@ -7,6 +7,7 @@ from threading import Event, Thread
 import pytest
 
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.manager import requests as manager_requests
 from dbt.adapters.spark_mt.manager.requests import Requests
 
 _PATIENCE_S = 20
@@ -73,4 +74,27 @@ def test_a_stop_interrupts_what_takes_longer():
     statement = Statement(requests)
     assert not requests.drain(0.4)
     assert statement.is_interrupted
+    assert requests.drain(0)
+
+
+def test_a_stop_interrupts_again_what_runs_on(monkeypatch):
+    """The first interrupt may hit one job of several."""
+    monkeypatch.setattr(manager_requests, "_INTERRUPT_EVERY_S", 0.01)
+    requests, interrupts, may_end = Requests(), [], Event()
+
+    def interrupt():
+        interrupts.append(True)
+        if len(interrupts) == 3:
+            may_end.set()
+
+    def run():
+        with requests.running("a", interrupt):
+            has_begun.set()
+            may_end.wait(_PATIENCE_S)
+
+    has_begun = Event()
+    Thread(target=run).start()
+    has_begun.wait(_PATIENCE_S)
+    assert not requests.drain(_PATIENCE_S / 100)
+    assert len(interrupts) >= 3
     assert requests.drain(0)

@@ -30,6 +30,7 @@ from dbt.adapters.spark_mt.manager.views import RefreshPoint, TableView
 from dbt.adapters.spark_mt.spark.launch import session
 from dbt.adapters.spark_mt.spark.launch.class_archive import make_archive
 from dbt.adapters.spark_mt.spark.launch.connect_server import start_serving
+from dbt.adapters.spark_mt.spark.session.private_session import interrupt_session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -148,7 +149,7 @@ def open_session(place: Place) -> Iterator[Session]:
         _enter(spark, place)
         yield Session(tables, partial(_run, spark), partial(session.stage_progress, spark))
     except KeyboardInterrupt:
-        spark.interruptAll()
+        interrupt_session(spark)
         tables.cancel()
         raise
     finally:

@@ -39,6 +39,7 @@ from dbt.adapters.spark_mt.spark.launch.connect_server import served_session
 from dbt.adapters.spark_mt.spark.query.analyzer import SparkQueryAnalyzer
 from dbt.adapters.spark_mt.spark.query.stored_queries import KnownQueries
 from dbt.adapters.spark_mt.spark.session.errors import is_spark_error
+from dbt.adapters.spark_mt.spark.session.private_session import interrupt_session
 from dbt.adapters.spark_mt.spark.session.types import read_schedule_time
 
 if TYPE_CHECKING:
@@ -342,7 +343,7 @@ class _Assembly:
 def _interrupt(sessions: PrivateSessions, session: SparkSession | None) -> None:
     sessions.interrupt()
     if session is not None:
-        session.interruptAll()
+        interrupt_session(session)
 
 
 def _open_to(settings: Settings, tables: Iterable[KnownTable]) -> list[TableName]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from threading import Condition
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition import conditions
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 _UNTIL_INTERRUPTED = 0.75
 """The part of the time to stop after which statements are interrupted."""
+_INTERRUPT_EVERY_S = 0.5
+"""One interrupt is not enough: it cancels the jobs of that moment, and others may follow."""
 
 
 class Requests:
@@ -54,12 +57,15 @@ class Requests:
         """
         if self._wait(within_s * _UNTIL_INTERRUPTED):
             return True
-        with self._changed:
-            late = tuple(self._interrupts.values())
-        for interrupt in late:
-            interrupt()
-        self._wait(within_s * (1 - _UNTIL_INTERRUPTED))
-        return False
+        end = monotonic() + within_s * (1 - _UNTIL_INTERRUPTED)
+        while True:
+            with self._changed:
+                late = tuple(self._interrupts.values())
+            for interrupt in late:
+                interrupt()
+            left = end - monotonic()
+            if self._wait(max(min(left, _INTERRUPT_EVERY_S), 0)) or left <= 0:
+                return False
 
     def _wait(self, within_s: float) -> bool:
         with self._changed:

@@ -8,7 +8,7 @@ change the effect of statements of this project.
 from __future__ import annotations
 
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from dbt.adapters.spark_mt.definition.columns import QueryContext, quote
@@ -169,10 +169,39 @@ class PrivateSessions:
 
     def _interrupt(self, session: SparkSession) -> None:
         try:
-            session.interruptAll()
+            interrupt_session(session)
         except Exception:
             if session in self._open:
                 raise
+
+
+def interrupt_session(session: SparkSession) -> None:
+    """Cancel whatever a session runs.
+
+    Raises:
+        Exception: The session could not be interrupted.
+    """
+    session.interruptAll()
+    if not is_connect(session):
+        _cancel_executions(session)
+
+
+def _cancel_executions(session: SparkSession) -> None:
+    """Cancel the jobs of a classic session that its `interruptAll` does not find.
+
+    It finds jobs by the session's tag. Spark takes this tag off a thread when an execution ends
+    that ran within another one, as queries of a format do during a write. The tag of the outermost
+    execution stays until that has ended.
+    """
+    context = session.sparkContext
+    java: Any = context._jsc.sc()  # noqa: SLF001 - no public way to tags
+    of_executions = f"{session._jsparkSession.sessionJobTag()}-"  # noqa: SLF001 - as above
+    states: Any = context._jvm  # noqa: SLF001 - as above
+    running = java.statusStore().jobsList([states.org.apache.spark.JobExecutionStatus.RUNNING])
+    for job in map(running.apply, range(running.size())):
+        tags = job.jobTags().mkString(_BETWEEN).split(_BETWEEN)
+        if any(tag.startswith(of_executions) for tag in tags):
+            java.cancelJob(job.jobId())
 
 
 class PrivateSession:
