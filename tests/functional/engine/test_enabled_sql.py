@@ -95,6 +95,8 @@ def test_a_text_that_only_mentions_our_keywords_is_of_spark(sql, statement):
         "WITH c AS (ALTER MATERIALIZED TABLE t REFRESH) SELECT * FROM c",
         "CREATE MATERIALIZED 'TABLE",
         "/* CREATE MATERIALIZED TABLE t AS SELECT 1",
+        "SELECT 1; SHOW MATERIALIZED TABLES",
+        "SELECT * FROM (SHOW MATERIALIZED TABLES)",
     ],
 )
 def test_what_is_unknown_is_refused_by_spark(sql, statement):
@@ -130,10 +132,34 @@ def test_values_of_parameters_are_refused(sql):
     assert sql("SHOW MATERIALIZED TABLES").collect() == []
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SHOW MATERIALIZED TABLES LIKE 'none'\n;",
+        '/* {"app": "dbt"} */ SHOW MATERIALIZED TABLES LIKE \'none\'',
+        "-- of a tool\n\tSHOW /* between */ MATERIALIZED\r\nTABLES LIKE 'none' -- after",
+        "\u00a0SHOW\u00a0MATERIALIZED TABLES LIKE 'none'",
+    ],
+)
+def test_blanks_and_comments_that_clients_send(sql, statement):
+    """What Spark's lexer skips is skipped: users of other hooks met each of these."""
+    shown = sql(statement)
+    assert "table_name" in shown.columns
+    assert shown.collect() == []
+
+
 def test_execute_immediate(sql):
-    """It runs the text that it is given."""
+    """It runs the text that it is given, in a script too."""
     sql("EXECUTE IMMEDIATE 'CREATE MATERIALIZED TABLE t AS SELECT k FROM orders'")
     assert sql("SELECT count(*) FROM t").first()[0] == 3
+    sql("BEGIN EXECUTE IMMEDIATE 'DROP MATERIALIZED TABLE t'; END")
+    assert sql("SHOW MATERIALIZED TABLES").collect() == []
+
+
+def test_functions_in_sql_are_resolved_by_the_parser_below(sql):
+    """Spark asks a session's parser for their parameters; other hooks did not pass this on."""
+    sql("CREATE FUNCTION plus(x INT) RETURNS INT RETURN x + 1")
+    assert sql("SELECT plus(1)").first()[0] == 2
 
 
 def test_a_temporary_view_is_refused_by_name(sql):

@@ -121,7 +121,7 @@ public final class StatementHook extends scala.runtime.AbstractFunction2 {
 
     boolean isOurs(String text) {
         int start = 0;
-        while (start < text.length() && Character.isWhitespace(text.charAt(start))) {
+        while (start < text.length() && isBlank(text.charAt(start))) {
             start++;
         }
         int end = start;
@@ -134,6 +134,11 @@ public final class StatementHook extends scala.runtime.AbstractFunction2 {
             return false;
         }
         return mention.matcher(text).find() && "true".equals(ask("is_ours", text));
+    }
+
+    /** Return whether Spark's lexer skips a character: a no-break space too, which Java does not. */
+    private static boolean isBlank(char each) {
+        return Character.isWhitespace(each) || Character.isSpaceChar(each);
     }
 
     Object ask(String question, Object argument) {
