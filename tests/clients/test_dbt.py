@@ -40,6 +40,11 @@ def dbt_of(release):
     return (str(ENVIRONMENTS / f"dbt-{release}" / "bin" / "dbt"), "--no-use-colors")
 
 
+def refreshes(spark):
+    """How many refreshes statements have asked for; the manager hosts streams besides."""
+    return spark.sql("SHOW JOBS").filter("kind = 'MANUAL'").count()
+
+
 @pytest.fixture(scope="module", params=_CORE)
 def shop(request, remote, spark, tmp_path_factory):
     """The project in a schema of its own, with one release of dbt."""
@@ -72,13 +77,13 @@ def test_a_project_of_ten_models(shop, spark):
     for name in shown:
         assert spark.sql(f"CHECK MATERIALIZED TABLE {name} QUERY").collect() == []
     assert spark.sql("SELECT count(*) FROM history").first()[0] == 2
-    jobs = spark.sql("SHOW JOBS").count()
+    jobs = refreshes(spark)
     shop.succeeds("run")
-    assert spark.sql("SHOW JOBS").count() == jobs
+    assert refreshes(spark) == jobs
     plan = shop.succeeds("run-operation", "plan_materialized_tables")
     assert plan.count(spark.catalog.currentDatabase()) >= _MODELS, plan
     shop.succeeds("run", "--full-refresh", "--select", "products")
-    assert spark.sql("SHOW JOBS").count() == jobs + 1
+    assert refreshes(spark) == jobs + 1
 
 
 def test_contracts_descriptions_and_keys_are_of_the_table(shop, spark):
