@@ -10,17 +10,20 @@ import time
 from itertools import cycle
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from benchmarks import connect
 from benchmarks.report import Measurement, progress
 from dbt.adapters.spark_mt.api import MaterializedTables
+from dbt.adapters.spark_mt.spark.session import driver_java
 from tests.support.free_ports import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pyspark.sql import SparkSession
+
+    Java = Any
 
 _MEASURED = (
     ("parse of 1,000 queries, with the hook", 1.02),
@@ -29,9 +32,11 @@ _MEASURED = (
     ("unchanged CREATE OR ALTER by SQL", 1.2),
 )
 """What a round measures, and the largest ratio that meets the target."""
+_SOURCE = Path(__file__).with_name("StatementTimes.java")
 _MOST_START_S = 1.0
-_SELECTS = 50
+_SELECTS = 200
 _PARSES = 1_000
+_COLLECTS = 3
 _UNCHANGED = 5
 _WARM_UP = 3
 """Rounds that are not counted: the JVM compiles what runs in them."""
@@ -57,10 +62,14 @@ def measure(spark: SparkSession, samples: int) -> list[Measurement]:
     bare = spark.newSession()
     bare.sql("SELECT 1").collect()  # its parser is made, and stays as it is
     tables = MaterializedTables(spark)
-    hooked = tables.enable_sql().newSession()
+    tables.enable_sql()
+    hooked = spark.newSession()
     hooked.sql("CREATE TABLE plain AS SELECT id % 10 AS k, id AS v FROM range(1000)")
     tables.execute(_STATEMENT)
-    rounds = [_round(hooked, bare, tables, number) for number in range(samples + _WARM_UP)]
+    java = driver_java.compiled(spark, _SOURCE)
+    sessions = (hooked._jsparkSession, bare._jsparkSession)  # noqa: SLF001 - no public way
+    times = driver_java.new_object(spark, java, *sessions)
+    rounds = [_round(hooked, bare, tables, times, number) for number in range(samples + _WARM_UP)]
     measured = []
     for place, (name, most) in enumerate(_MEASURED):
         ours, bare_ones = zip(*(each[place] for each in rounds[_WARM_UP:]), strict=True)
@@ -69,25 +78,28 @@ def measure(spark: SparkSession, samples: int) -> list[Measurement]:
 
 
 def _round(
-    hooked: SparkSession, bare: SparkSession, tables: MaterializedTables, number: int
+    hooked: SparkSession, bare: SparkSession, tables: MaterializedTables, times: Java, number: int
 ) -> tuple[tuple[float, float], ...]:
-    """Return the seconds of each thing, ours and the other; each time in the other order."""
-    is_swapped = bool(number % 2)
+    """Return the seconds of each thing, ours and the other; each time in the other order.
 
-    def select(session: SparkSession) -> Callable[[], object]:
-        return lambda: session.sql("SELECT 1").collect()
+    The hook could cost time of a processor only, which other processes disturb less than the clock.
+    """
+    is_swapped = bool(number % 2)
+    jvm: Any = bare.sparkContext._jvm  # noqa: SLF001 - no public way
+    driver = int(jvm.java.lang.ProcessHandle.current().pid())
 
     def collect(session: SparkSession) -> Callable[[], object]:
         return lambda: session.sql(_ROWS_OF_100_MB).toArrow()
 
     measured = (
-        _in_turn(_parse(hooked), _parse(bare), 1, is_swapped=is_swapped),
-        _in_turn(select(hooked), select(bare), _SELECTS, is_swapped=is_swapped),
-        _in_turn(collect(hooked), collect(bare), 1, is_swapped=is_swapped),
+        _of_thread(times.parse("\n".join(_TEXTS))),
+        _of_thread(times.run("SELECT 1", _SELECTS)),
+        _in_turn(collect(hooked), collect(bare), _COLLECTS, _cpu_of(driver), is_swapped=is_swapped),
         _in_turn(
             lambda: hooked.sql(_STATEMENT).collect(),
             lambda: tables.execute(_STATEMENT),
             _UNCHANGED,
+            time.perf_counter,
             is_swapped=is_swapped,
         ),
     )
@@ -95,30 +107,41 @@ def _round(
     return measured
 
 
-def _parse(session: SparkSession) -> Callable[[], object]:
-    parser = session._jsparkSession.sessionState().sqlParser()  # noqa: SLF001 - no public way
+def _of_thread(nanoseconds: str) -> tuple[float, float]:
+    ours, bare = (int(each) / 1e9 for each in nanoseconds.split())
+    return ours, bare
 
-    def parse() -> None:
-        for text in _TEXTS:
-            parser.parsePlan(text)
 
-    return parse
+def _cpu_of(driver: int) -> Callable[[], float]:
+    """Return a clock of the processor time that the driver and this process have used."""
+    hertz = os.sysconf("SC_CLK_TCK")
+
+    def clock() -> float:
+        words = Path(f"/proc/{driver}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        return (int(words[11]) + int(words[12])) / hertz + time.process_time()
+
+    return clock
 
 
 def _in_turn(
-    ours: Callable[[], object], theirs: Callable[[], object], times: int, *, is_swapped: bool
+    ours: Callable[[], object],
+    theirs: Callable[[], object],
+    times: int,
+    clock: Callable[[], float],
+    *,
+    is_swapped: bool,
 ) -> tuple[float, float]:
     """Return the median seconds of both, each run so many times in turn."""
     first, second = (theirs, ours) if is_swapped else (ours, theirs)
-    pairs = [(_seconds(first), _seconds(second)) for _ in range(times)]
+    pairs = [(_seconds(first, clock), _seconds(second, clock)) for _ in range(times)]
     one, other = (median(each) for each in zip(*pairs, strict=True))
     return (other, one) if is_swapped else (one, other)
 
 
-def _seconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
+def _seconds(work: Callable[[], object], clock: Callable[[], float]) -> float:
+    start = clock()
     work()
-    return time.perf_counter() - start
+    return clock() - start
 
 
 def start(folder: Path, samples: int) -> list[Measurement]:
