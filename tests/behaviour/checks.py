@@ -18,8 +18,8 @@ from dbt.adapters.spark_mt.definition.errors import (
     TableNotFoundError,
     UnfinishedChangeError,
 )
+from dbt.adapters.spark_mt.definition.verification import Side
 from dbt.adapters.spark_mt.execution.checks import difference, drift_of, health_problems, lag_of
-from dbt.adapters.spark_mt.execution.ports import Side
 from dbt.adapters.spark_mt.planning.steps import Publish
 from tests.behaviour.harness import Faulty
 from tests.behaviour.suite import (

@@ -37,6 +37,7 @@ from dbt.adapters.spark_mt.definition.positions import (
     UnknownPosition,
     VersionedPosition,
 )
+from dbt.adapters.spark_mt.definition.verification import RowDifference, Side
 from dbt.adapters.spark_mt.definition.watermark import Watermark
 from dbt.adapters.spark_mt.execution import checks
 from dbt.adapters.spark_mt.execution.alter import Adoptions, Alterations, Derivation
@@ -44,7 +45,6 @@ from dbt.adapters.spark_mt.execution.checks import Difference, Lag
 from dbt.adapters.spark_mt.execution.leases import LeaseCache
 from dbt.adapters.spark_mt.execution.lookup import existing_table
 from dbt.adapters.spark_mt.execution.operations import TableOperations, netted
-from dbt.adapters.spark_mt.execution.ports import RowDifference, Side
 from dbt.adapters.spark_mt.execution.refresh import Refreshes
 from dbt.adapters.spark_mt.execution.repair import RepairAction, Repaired, Repairs
 from dbt.adapters.spark_mt.execution.results import (
@@ -438,7 +438,7 @@ class MaterializedTables(TableOperations):
 
     def cancel(self) -> None:
         """Interrupt what this object runs, in every session that it has opened."""
-        self._engine.sessions.interrupt()
+        self._engine.cancel()
         if self._relay is not None:
             self._relay.cancel()
 

@@ -204,6 +204,9 @@ class SparkHandle:
 
     def close(self) -> None:
         """Release the session."""
+        if self._tables is not None and self._on_close is not None and not self._cancelled:
+            # Over Connect, verifications end with the session.
+            self._tables.environment.verifications.settle()
         self._tables = None
         if self._on_close is not None:
             self._on_close()

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from dbt.adapters.spark_mt.api import MaterializedTables
-from dbt.adapters.spark_mt.execution.ports import Side
+from dbt.adapters.spark_mt.definition.verification import Side
 
 QUERY = """
 SELECT id, map('a', id, 'b', 2) AS m, named_struct('x', array(map('k', id))) AS s,

@@ -8,7 +8,7 @@ from dbt.adapters.spark_mt.hosting.policy import HostPolicy
 from dbt.adapters.spark_mt.spark.tables import result_changes
 from dbt.adapters.spark_mt.strategies import differential
 from tests.behaviour.harness import divided
-from tests.behaviour.hosting import ROWS, Hosting, create, prepare
+from tests.behaviour.hosting import ROWS, Hosting, assert_each_row_once, create, prepare
 from tests.behaviour.hosting_spark import SparkWorld
 from tests.behaviour.spark import SparkTables
 
@@ -73,3 +73,26 @@ def test_a_busy_table_has_few_files(world, session, query, monkeypatch):
         assert len(session.table(name).inputFiles()) <= 4
     host.table.end()
     assert sorted(tables.rows("t")) == sorted(map(tuple, session.sql(query).collect()))
+
+
+def test_a_batch_that_differs_is_found_and_repaired(world):
+    tables = world.tables
+    prepare(tables)
+    create(tables, clauses="WITH ('verify' = '1') FRESHNESS = INTERVAL '1' MINUTE")
+    host = world.host()
+    host.fresh()
+    tables.append("events", [(4, 4, 4)])
+    host.fresh()
+    tables.environment.verifications.settle()
+    tables.delete("t", "id", 1)
+    tables.append("events", [(5, 5, 5)])
+    host.fresh()
+    tables.environment.verifications.settle()
+    jobs = tables.environment.execution_context.log.jobs("spark_catalog", 0)
+    found = [job.verification for job in jobs if job.verification and job.table == tables.name("t")]
+    results = [each.result.value for each in found]
+    assert results == ["different", "equal"], [each.describe() for each in found]
+    assert [(row.side.value, row.copies) for row in found[0].rows] == [("missing", 1)]
+    assert found[0].repaired, found[0].repair_problem
+    host.fresh()
+    assert_each_row_once(tables)

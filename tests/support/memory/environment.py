@@ -12,6 +12,7 @@ from dbt.adapters.spark_mt.execution.context import DeferredRows, ExecutionConte
 from dbt.adapters.spark_mt.execution.environment import Environment
 from dbt.adapters.spark_mt.execution.leases import Managers
 from dbt.adapters.spark_mt.execution.up_to_date import UpToDateTables
+from dbt.adapters.spark_mt.execution.verification import QueuedVerifications, VerificationQueue
 from dbt.adapters.spark_mt.resolution.settings import Settings
 from dbt.adapters.spark_mt.resolution.time_zones import SESSION_TIME_ZONE
 from tests.support.heartbeat import ManualHeartbeat
@@ -74,6 +75,7 @@ class MemoryEnvironment:
         heartbeat: Writes heartbeats of running refreshes.
         streams: Runs the streams of hosted tables.
         storage: Records how tables are maintained.
+        verifications: Verifies commits as soon as they are made.
         value: The ports.
     """
 
@@ -97,6 +99,7 @@ class MemoryEnvironment:
         self.streams = MemoryStreamRunner(Ports(self.catalog, sources, self._content, now_ms))
         store = MemoryTableStore(self.catalog, lambda: self.context)
         self.storage = MemoryStorage()
+        self.verifications = VerificationQueue(lambda work: work())
         self.value = Environment(
             format=FORMAT,
             store=store,
@@ -117,6 +120,7 @@ class MemoryEnvironment:
             handlers=self.log.handler,
             up_to_date=UpToDateTables(store, sources, now_ms),
             storage=self.storage,
+            verifications=QueuedVerifications(self.verifications, lambda: self.value),
             streams=self.streams,
         )
 

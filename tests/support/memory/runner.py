@@ -116,7 +116,7 @@ class MemoryStepRunner:
             self._catalog.create_with(name, change, _created(step.definition, rows))
         else:
             self._catalog.commit(name, change, lambda s: _filled(step, s, rows))
-        return self._written(change, positions)
+        return self._written(name, change, positions)
 
     @_run.register
     def _(self, step: FillPartitions) -> StepResult:
@@ -131,7 +131,7 @@ class MemoryStepRunner:
             return replace(snapshot, rows=kept + rows)
 
         self._catalog.commit(step.definition.name, change, update)
-        return self._written(change, positions)
+        return self._written(step.definition.name, change, positions)
 
     @_run.register
     def _(self, step: ApplyChanges) -> StepResult:
@@ -151,7 +151,7 @@ class MemoryStepRunner:
             rows, changed = there + added, len(added)
         change = self._change("WRITE", _metadata(step), changed)
         self._catalog.commit(name, change, lambda s: _changed(step, s, rows))
-        return self._written(change, step.run.positions)
+        return self._written(name, change, step.run.positions)
 
     @_run.register
     def _(self, step: CommitDefinition) -> StepResult:
@@ -233,8 +233,8 @@ class MemoryStepRunner:
     def _change(self, operation: str, metadata: CommitMetadata, rows: int | None = None) -> Change:
         return Change(operation, self._now_ms(), metadata, rows)
 
-    def _written(self, change: Change, positions: Positions) -> StepResult:
-        return StepResult(change.rows, change.at_ms, positions)
+    def _written(self, name: TableName, change: Change, positions: Positions) -> StepResult:
+        return StepResult(change.rows, change.at_ms, positions, version=self._table(name).version)
 
 
 def _metadata(step: Step) -> CommitMetadata:

@@ -200,6 +200,7 @@ class MemoryStream:
             rows=len(rows) + (before.rows if before else 0),
             committed_at_ms=at,
         )
+        task.committed(self.done.table)
 
     def _source(self) -> VersionedTable:
         table = self._ports.catalog.table(self._followed)

@@ -252,6 +252,20 @@ def test_a_bound_of_waiting_is_positive():
     assert "positive" in violations(wait={"until": "fresh", "at_most": "0 seconds"})[0]
 
 
+@pytest.mark.parametrize(
+    ("value", "option"),
+    [(0, "0"), (1, "1"), (0.01, "0.01"), (1e-05, "0.00001"), ("0.5", "0.5")],
+)
+def test_verify_is_an_option(value, option):
+    assert settings(verify=value).options == (("verify", option),)
+
+
+@pytest.mark.parametrize("value", ["always", 2, -0.1, True, float("nan"), [1]])
+def test_a_share_that_is_none(value):
+    (violation,) = violations(verify=value)
+    assert violation.startswith("verify")
+
+
 @pytest.mark.parametrize(("value", "option"), [("auto", "auto"), ("OFF", "off"), (False, "off")])
 def test_incremental_is_an_option(value, option):
     assert settings(incremental=value).options == (("incremental", option),)

@@ -6,6 +6,7 @@ import pytest
 
 from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.errors import NotMaterializedError, TableNotFoundError
+from dbt.adapters.spark_mt.definition.verification import RowDifference, Side
 from dbt.adapters.spark_mt.execution.checks import Difference
 from dbt.adapters.spark_mt.execution.failing_rows import (
     FailingRow,
@@ -13,7 +14,6 @@ from dbt.adapters.spark_mt.execution.failing_rows import (
     differing_rows,
     unhealthy_rows,
 )
-from dbt.adapters.spark_mt.execution.ports import RowDifference, Side
 from dbt.adapters.spark_mt.execution.results import Action
 from dbt.adapters.spark_mt.statements.parser import parse
 from tests.behaviour.adoption import COLUMNS, EQUAL_ROWS, OLD_ROWS

@@ -47,7 +47,7 @@ PORTS = (
     *("runner", "settings", "sources", "store", "stored_analyzer", "up_to_date", "upstream"),
 )
 NOT_IN_STATEMENTS = {"described", "execution_context", "format", "handlers", "states", "storage"}
-NOT_IN_STATEMENTS |= {"streams"}
+NOT_IN_STATEMENTS |= {"streams", "verifications"}
 
 
 class InjectedError(Exception):

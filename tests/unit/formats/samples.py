@@ -66,6 +66,12 @@ from dbt.adapters.spark_mt.definition.positions import (
     UnknownPosition,
     VersionedPosition,
 )
+from dbt.adapters.spark_mt.definition.verification import (
+    RowDifference,
+    Side,
+    Verification,
+    VerificationResult,
+)
 from dbt.adapters.spark_mt.planning.steps import Register
 
 NAME = TableName("high_value_orders", "sales", "spark_catalog")
@@ -368,6 +374,26 @@ JOBS: dict[str, Job] = {
         for status in JobStatus
     },
     **{f"kind {kind.value.lower()}": replace(_JOB, kind=kind) for kind in JobKind},
+    "verification": replace(
+        _JOB,
+        kind=JobKind.VERIFICATION,
+        creates=False,
+        scheduled_at_ms=None,
+        verification=Verification(
+            VerificationResult.DIFFERENT,
+            "r-1",
+            7,
+            "id-1",
+            2,
+            total=5,
+            rows=(
+                RowDifference(Side.MISSING, '{"k":"ü"}', 1),
+                RowDifference(Side.UNEXPECTED, '{"k":null}', 2),
+            ),
+            repair_id="r-2",
+            repair_problem="it's full",
+        ),
+    ),
     "accepted": Job(
         "j-3",
         NAME,

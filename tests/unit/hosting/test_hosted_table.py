@@ -512,3 +512,35 @@ def test_a_source_whose_columns_change_their_types(world, is_streaming):
     found = tables.rows("t")
     assert {label.partition(":")[0] for _, label in found} == {"BIGINT"}
     assert (40, "BIGINT:4") in found
+
+
+VERIFIED = f"WITH ('verify' = '1') {LIVE}"
+
+
+def verifications(tables):
+    """What the verifications of the table found, the oldest first."""
+    jobs = tables.memory.log.jobs("spark_catalog", 0)
+    return [job.verification.result.value for job in jobs if job.verification][::-1]
+
+
+@pytest.mark.parametrize(("query", "clauses"), [(ROWS, VERIFIED), (SUMS, VERIFIED)])
+def test_what_a_host_commits_is_verified(world, query, clauses):
+    tables = world.tables
+    prepare(tables)
+    fresh_host(world, query, clauses=clauses)
+    assert set(verifications(tables)) == ({"equal"} if query == ROWS else set())
+
+
+def test_a_stream_continues_after_a_repair(world):
+    tables = world.tables
+    prepare(tables)
+    host = fresh_host(world, clauses=VERIFIED)
+    tables.delete("t", "id", 1)
+    tables.append("events", [(5, 5, 5)])
+    host.fresh()
+    assert verifications(tables)[-1] == "different"
+    assert_each_row_once(tables)
+    tables.append("events", [(6, 6, 6)])
+    host.fresh()
+    assert verifications(tables)[-1] == "equal"
+    assert_each_row_once(tables)

@@ -261,4 +261,5 @@ def _totals(details: TableDetails) -> RefreshTotals:
         duration_seconds=sum((job.ended_at_ms or 0) - job.started_at_ms for job in ended) / 1000,
         rows=sum(job.rows or 0 for job in ended),
         last_success_at_ms=max((at for at in good if at is not None), default=None),
+        by_verification=(("different", 1), ("equal", 3)),
     )

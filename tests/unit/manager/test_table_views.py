@@ -20,7 +20,7 @@ from dbt.adapters.spark_mt.manager.reconciler import Loop
 from dbt.adapters.spark_mt.manager.table_views import Observed, TableStatistics, table_view
 from dbt.adapters.spark_mt.manager.views import RefreshPoint, Role
 from dbt.adapters.spark_mt.strategies.strategy import Choice, Cost
-from tests.behaviour.hosting import EVENTS, FIRST
+from tests.behaviour.hosting import EVENTS, FIRST, LIVE
 from tests.unit.manager.world import DAILY, HOURLY, utc_now, world
 
 
@@ -366,3 +366,35 @@ def test_a_lag_is_measured_after_a_hundredth_of_the_freshness_or_a_refresh(life)
     life.execute("ALTER MATERIALIZED TABLE t REFRESH")
     life.live(60, every=60)
     assert states.calls["newest"] == before + 2
+
+
+VERIFIED = f"WITH ('verify' = '1') {LIVE}"
+
+
+def test_a_verification_that_found_wrong_rows(life):
+    life.create("t", VERIFIED)
+    manager = life.manager()
+    life.live(60)
+    life.append((4, 4, 4))
+    life.live(60)
+    view = manager.view_of("t")
+    assert (view.verification.result, view.verification.problem) == ("equal", "")
+    assert manager.manager.health().findings == ()
+    life.tables.delete("t", "id", 1)
+    life.append((5, 5, 5))
+    life.live(90)
+    view = manager.view_of("t")
+    assert view.verification.result == "different"
+    assert '"id": 1' in view.verification.problem
+    assert (view.failures, view.problem) == (0, "")
+    (finding,) = manager.manager.health().findings
+    assert "spark_catalog.default.t" in finding
+    assert dict(manager.manager.totals()[0].by_verification) == {"equal": 1, "different": 1}
+    assert len(life.tables.rows("t")) == 5  # repaired
+    later = life.manager(pid=2)  # it reads the finding from the log
+    life.live(60)
+    assert later.view_of("t").verification == view.verification
+    life.execute(f"CREATE OR ALTER MATERIALIZED TABLE t {LIVE} AS SELECT id, k, v FROM events")
+    life.live(60)
+    assert manager.view_of("t").verification is None
+    assert manager.manager.health().findings == ()

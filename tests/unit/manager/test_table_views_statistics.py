@@ -8,6 +8,7 @@ import pytest
 
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus, Owner
+from dbt.adapters.spark_mt.definition.verification import Verification, VerificationResult
 from dbt.adapters.spark_mt.hosting.policy import HostProgress
 from dbt.adapters.spark_mt.manager.table_views import KEPT, RefreshStatistics
 
@@ -168,3 +169,33 @@ def test_tables_that_are_gone_are_forgotten(statistics):
     statistics.note([])
     assert [each.table for each in statistics.totals()] == ["c.s.t"]
     assert (statistics.points(other), statistics.table(other).failures) == ((), 0)
+
+
+def verification(result, id_="v", began=SINCE, *, repaired=False):
+    is_wrong = result is VerificationResult.DIFFERENT
+    status = JobStatus.FAILED if is_wrong else JobStatus.FINISHED
+    found = Verification(result, "r", 7, "id", 1, total=int(is_wrong), repaired=repaired)
+    made = job(id_, status, began, verification=found)
+    return replace(made, kind=JobKind.VERIFICATION, trigger="VERIFY")
+
+
+def test_a_verification_is_no_refresh_and_counts_once(statistics):
+    wrong = verification(VerificationResult.DIFFERENT)
+    repaired = verification(VerificationResult.DIFFERENT, repaired=True)
+    skipped = verification(VerificationResult.SKIPPED, "w", SINCE + 5)
+    statistics.note([job("a"), wrong])
+    statistics.note([repaired, skipped, wrong])
+    (totals,) = statistics.totals()
+    assert totals.by_status == (("FINISHED", 1),)
+    assert totals.by_verification == (("different", 1), ("skipped", 1))
+    assert statuses(statistics) == ["FINISHED"]
+    found = statistics.table(T)
+    assert (found.failures, found.problem) == (0, "")
+    assert found.verified.verification.result is VerificationResult.DIFFERENT
+
+
+def test_the_newest_comparison_is_shown(statistics):
+    statistics.note([verification(VerificationResult.DIFFERENT)])
+    statistics.note([verification(VerificationResult.EQUAL, "w", SINCE + 9)])
+    statistics.note([verification(VerificationResult.DIFFERENT)])
+    assert statistics.table(T).verified.job_id == "w"

@@ -17,6 +17,7 @@ from dbt.adapters.spark_mt.execution.leases import Claim, Leadership
 from dbt.adapters.spark_mt.execution.operations import TableOperations, executed
 from dbt.adapters.spark_mt.execution.refresh import Refreshes
 from dbt.adapters.spark_mt.execution.up_to_date import UpToDateTables
+from dbt.adapters.spark_mt.execution.verification import QueuedVerifications, VerificationQueue
 from dbt.adapters.spark_mt.execution.workflows import SchedulerContext
 from dbt.adapters.spark_mt.hosting.hosted_table import HostedTable
 from dbt.adapters.spark_mt.manager.background import TableLags, TableMaintenance
@@ -201,6 +202,7 @@ class Process:
         now_ms = world.tables.environment.now_ms
         self.registry, self.leases = Port(memory.log), Port(memory.leases)
         self.log_port, self.runner = Port(memory.log), Port(memory.value.runner)
+        self.verifications = VerificationQueue(lambda work: work())
         self.store, self.storage = Port(memory.value.store), memory.storage
         self.statistics = RefreshStatistics(now_ms())
         self.log = BufferedJobLog(
@@ -298,6 +300,7 @@ class Process:
             runner=runner,
             execution_context=execution_context,
             up_to_date=self.up_to_date,
+            verifications=QueuedVerifications(self.verifications, self.ports),
         )
 
     def tick(self) -> None:

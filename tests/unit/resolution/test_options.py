@@ -114,6 +114,7 @@ def test_valid_options_are_read():
         ("schema.type-widening", "TRUE"),
         ("continuous.trigger-interval", "10 s"),
         ("incremental", "Off"),
+        ("verify", "0.25"),
         ("owner's note", "it's 😀"),
     )
     assert check(*options) == []
@@ -121,8 +122,17 @@ def test_valid_options_are_read():
         date_formatters=(("ds", "yyyy-MM-dd"), ("hour", "HH")),
         trigger_interval=timedelta(seconds=10),
         incremental=Incremental.OFF,
+        verify=0.25,
     )
     assert read_options(()) == read_options((("incremental", "AUTO"),)) == TableOptions()
+
+
+@pytest.mark.parametrize(
+    ("text", "share"), [("0", 0.0), ("1", 1.0), (".5", 0.5), ("1.", 1.0), ("0.001", 0.001)]
+)
+def test_the_share_of_verified_refreshes(text, share):
+    assert check(("verify", text)) == []
+    assert read_options((("verify", text),)).verify == share
 
 
 def test_a_formatter_of_another_column_has_the_message_of_flink():
@@ -157,6 +167,11 @@ def test_a_formatter_without_partitioning_is_refused():
         ("schema.type-widening", "yes", conditions.INVALID_OPTION),
         ("continuous.trigger-interval", "often", conditions.INVALID_OPTION),
         ("incremental", "always", conditions.INVALID_OPTION),
+        ("verify", "often", conditions.INVALID_OPTION),
+        ("verify", "1.01", conditions.INVALID_OPTION),
+        ("verify", "-0.5", conditions.INVALID_OPTION),
+        ("verify", "nan", conditions.INVALID_OPTION),
+        ("verify", "1e-2", conditions.INVALID_OPTION),
         ("continuous.trigger-interval", "0 s", conditions.INVALID_OPTION),
         ("materialized-table.definition", "x", conditions.RESERVED_OPTION),
         ("Materialized-Table", "x", conditions.RESERVED_OPTION),

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
+from decimal import Decimal
+from math import isfinite
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dbt.adapters.spark_mt.definition import conditions
@@ -20,8 +22,8 @@ from dbt.adapters.spark_mt.definition.errors import (
 from dbt.adapters.spark_mt.definition.freshness import Freshness
 from dbt.adapters.spark_mt.definition.modes import Wait
 from dbt.adapters.spark_mt.execution.results import AdoptionTerms
+from dbt.adapters.spark_mt.resolution import options as table_options
 from dbt.adapters.spark_mt.resolution.durations import parse_duration
-from dbt.adapters.spark_mt.resolution.options import INCREMENTAL, INCREMENTAL_VALUES, Incremental
 from dbt.adapters.spark_mt.resolution.query_options import WATERMARK, parse_watermarks
 from dbt.adapters.spark_mt.resolution.time_zones import parse_timestamp
 from dbt.adapters.spark_mt.spark.formats.installed import FORMATS
@@ -50,10 +52,16 @@ CONFIG_KEYS = (
         "column), or a list of these. The option `watermark` below.",
     ),
     ConfigKey(
-        INCREMENTAL,
-        Incremental.AUTO.value,
+        table_options.INCREMENTAL,
+        table_options.Incremental.AUTO.value,
         "`auto`, `strict` or `off`: whether a refresh computes only the rows that the changes of "
         "the sources reach. The option `incremental` below.",
+    ),
+    ConfigKey(
+        table_options.VERIFY,
+        "0",
+        "The share of refreshes by changes or by a stream whose rows are compared with those of "
+        "the query after their commit, from 0 to 1. The option `verify` below.",
     ),
     ConfigKey(
         "on_configuration_change",
@@ -288,7 +296,27 @@ def read_incremental(value: Any) -> str:  # noqa: ANN401
     Raises:
         InvalidValueError: It is none of these.
     """
-    return Incremental.OFF.value if value is False else read_word(INCREMENTAL_VALUES)(value)
+    return (
+        table_options.Incremental.OFF.value
+        if value is False
+        else read_word(table_options.INCREMENTAL_VALUES)(value)
+    )
+
+
+def read_share(value: Any) -> str:  # noqa: ANN401
+    """Read a number from 0 to 1.
+
+    Raises:
+        InvalidValueError: It is none.
+    """
+    text = format(Decimal(str(value)), "f") if _is_number(value) else str(value)
+    if problem := table_options.share_problem(text):
+        raise conditions.INVALID_VALUE(detail=problem)
+    return text
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
 
 
 def read_wait(value: Any) -> Waiting:  # noqa: ANN401
@@ -375,7 +403,8 @@ _READERS: dict[str, Callable[[Any], str]] = {
 
 _OF_OPTIONS: dict[str, Callable[[Any], str]] = {
     WATERMARK: read_watermark,
-    INCREMENTAL: read_incremental,
+    table_options.INCREMENTAL: read_incremental,
+    table_options.VERIFY: read_share,
 }
 """Keys that stand for an option, and how their values are read."""
 

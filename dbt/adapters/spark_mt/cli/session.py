@@ -25,7 +25,7 @@ from dbt.adapters.spark_mt.definition.job import JobStatus
 from dbt.adapters.spark_mt.definition.modes import RefreshStatus
 from dbt.adapters.spark_mt.execution.checks import lag_of
 from dbt.adapters.spark_mt.execution.jobs import KEPT_MS, with_effective_status
-from dbt.adapters.spark_mt.manager.table_views import unmeasured, with_lag
+from dbt.adapters.spark_mt.manager.table_views import unmeasured, verification_view, with_lag
 from dbt.adapters.spark_mt.manager.views import RefreshPoint, TableView
 from dbt.adapters.spark_mt.spark.launch import session
 from dbt.adapters.spark_mt.spark.launch.class_archive import make_archive
@@ -153,6 +153,7 @@ def open_session(place: Place) -> Iterator[Session]:
         tables.cancel()
         raise
     finally:
+        tables.environment.verifications.settle()
         spark.stop()
 
 
@@ -239,6 +240,9 @@ def view_of(table: KnownTable, jobs: Sequence[Job]) -> TableView:
         table: Its row in the registry.
         jobs: Its refreshes, the newest first.
     """
+    decided = (each for each in jobs if each.verification and each.status is not JobStatus.SKIPPED)
+    verified = verification_view(table, next(decided, None))
+    jobs = [job for job in jobs if job.verification is None]
     ended = [job for job in jobs if job.ended_at_ms is not None]
     failed = list(takewhile(lambda job: job.status is JobStatus.FAILED, ended))
     good = [job.started_at_ms for job in ended if job.status in _GOOD]
@@ -271,6 +275,7 @@ def view_of(table: KnownTable, jobs: Sequence[Job]) -> TableView:
         refresh_handler="",
         reads=table.reads,
         recent=tuple(map(_point, reversed(jobs[:RECENT]))),
+        verification=verified,
     )
 
 

@@ -226,7 +226,8 @@ def status_table(
     if len(shown) < len(tables):
         parts.append(Text(f"… and {len(tables) - len(shown)} more, none of them worse", "dim"))
     for table in shown:
-        if problem := output.plain(table["problem"] or table["status_reason"]):
+        verified = (table.get("verification") or {}).get("problem", "")
+        if problem := output.plain(table["problem"] or table["status_reason"] or verified):
             fits = len(problem) <= _LONGEST_PROBLEM
             text = problem if fits else f"{problem[: _LONGEST_PROBLEM - 1]}…"
             name = output.plain(table["name"].removeprefix(prefix))

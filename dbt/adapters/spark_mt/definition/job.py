@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.columns import Pairs, TableName
+    from dbt.adapters.spark_mt.definition.verification import Verification
 
 
 SILENCE_MS = 60_000
@@ -23,6 +24,8 @@ class JobKind(Enum):
     CONTINUOUS = "CONTINUOUS"
     SCHEDULED = "SCHEDULED"
     MANUAL = "MANUAL"
+    VERIFICATION = "VERIFICATION"
+    """No refresh: a comparison of the rows that a refresh wrote with those of the query."""
 
 
 class JobStatus(Enum):
@@ -79,6 +82,7 @@ class Job:
         reason: Why, each reason with its code.
         request: Of a refresh that a manager has accepted and that has not begun: what was asked
             for, as text. Empty for every other one.
+        verification: What a verification found; None for a refresh.
         unknown: What a newer release stored in addition, as text; written back as it was.
     """
 
@@ -100,6 +104,7 @@ class Job:
     strategy: str = ""
     reason: str = ""
     request: str = ""
+    verification: Verification | None = None
     unknown: str = field(default="", compare=False, repr=False)
 
 

@@ -30,20 +30,23 @@ from dbt.adapters.spark_mt.definition.positions import (
     UnknownPosition,
     VersionedPosition,
 )
+from dbt.adapters.spark_mt.definition.verification import VerificationResult
 from dbt.adapters.spark_mt.execution import errors
 from dbt.adapters.spark_mt.execution.jobs import KEPT_MS, instant, with_effective_status
 from dbt.adapters.spark_mt.execution.lookup import existing_table
+from dbt.adapters.spark_mt.execution.ports import AnalyzedTable
 from dbt.adapters.spark_mt.execution.table_history import TableState
 from dbt.adapters.spark_mt.planning.properties import properties_of
 from dbt.adapters.spark_mt.query.analyzer import FORMATS_WITH_OFFSETS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from dbt.adapters.spark_mt.definition.definition import FoundTable
+    from dbt.adapters.spark_mt.definition.job import Job
     from dbt.adapters.spark_mt.definition.positions import Position
+    from dbt.adapters.spark_mt.definition.verification import RowDifference
     from dbt.adapters.spark_mt.execution.environment import Environment
-    from dbt.adapters.spark_mt.execution.ports import RowDifference
     from dbt.adapters.spark_mt.execution.table_history import SourceStates, Unread
     from dbt.adapters.spark_mt.planning.steps import RefreshRun
     from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery
@@ -343,13 +346,15 @@ def health_problems(environment: Environment, name: TableName) -> tuple[str, ...
     """Return why a table is not healthy, one sentence each; nothing for a healthy one.
 
     A healthy table exists, is ACTIVATED and matches its definition. No statement on it is
-    unfinished, and the last refresh that ended has not failed.
+    unfinished, the last refresh that ended has not failed, and the last verification that compared
+    its rows found them equal. Verifications that this process has queued end first.
     """
     full = environment.store.full_name(name)
+    environment.verifications.settle(full)
     found = environment.store.find(full)
     drifts = _drift(environment, full, found)
     matters = [d for d in drifts if d.kind.matters or d.kind is drift.DriftKind.UNFINISHED]
-    return (*map(str, matters), *_failures(environment, full))
+    return (*map(str, matters), *_failures(environment, full, found))
 
 
 def _drift(environment: Environment, name: TableName, found: FoundTable) -> Iterator[drift.Drift]:
@@ -384,13 +389,40 @@ def _against_catalog(environment: Environment, table: StoredTable) -> Iterator[d
     yield from drift.catalog_drift(definition, properties_of(definition, environment.format), entry)
 
 
-def _failures(environment: Environment, name: TableName) -> Iterator[str]:
+def _failures(environment: Environment, name: TableName, found: FoundTable) -> Iterator[str]:
     since = environment.now_ms() - KEPT_MS
     jobs = environment.execution_context.log.jobs(name.catalog or "", since)
-    ours = (with_effective_status(job, environment) for job in jobs if job.table == name)
-    last = next((job for job in ours if job.status is not JobStatus.RUNNING), None)
+    ours = [with_effective_status(job, environment) for job in jobs if job.table == name]
+    ended = (job for job in ours if job.status is not JobStatus.RUNNING and not job.verification)
+    last = next(ended, None)
     if last is not None and last.status is JobStatus.FAILED:
         yield f"the refresh of {instant(last.started_at_ms)} failed ({last.job_id}): {last.error}"
+    definition = found.definition if isinstance(found, StoredTable) else None
+    key = (definition.table_id, definition.generation) if definition else None
+    if key is not None and (wrong := standing(ours, *key)) is not None:
+        yield found_wrong(wrong)
+
+
+def found_wrong(job: Job) -> str:
+    """Return what a verification found that is not settled, as one sentence and its details."""
+    return f"the verification of {instant(job.started_at_ms)} failed ({job.job_id}): {job.error}"
+
+
+def standing(jobs: Iterable[Job], table_id: str, generation: int) -> Job | None:
+    """Return the newest verification of a table if it found a difference.
+
+    A verification that found equal rows ends an older finding. So does a changed definition.
+    """
+    decided = (
+        job
+        for job in jobs
+        if (found := job.verification) is not None
+        and found.result is not VerificationResult.SKIPPED
+        and (found.table_id, found.generation) == (table_id, generation)
+    )
+    newest = max(decided, key=lambda job: job.started_at_ms, default=None)
+    is_wrong = newest is not None and newest.status is JobStatus.FAILED
+    return newest if is_wrong else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -427,16 +459,35 @@ def difference(environment: Environment, name: TableName, limit: int) -> Differe
     Raises:
         MaterializedTableError: There is no such table, or its query is refused now.
     """
-    full = environment.store.full_name(name)
-    table = existing_table(environment, full)
+    table = existing_table(environment, environment.store.full_name(name))
     analyzed = environment.stored_analyzer.analyze_stored(table.definition.resolved)
+    return compared(environment, AnalyzedTable(table, analyzed), limit)
+
+
+def compared(
+    environment: Environment, found: AnalyzedTable, limit: int, digits: int | None = None
+) -> Difference:
+    """Compare a version of a table with its query over the positions of that version.
+
+    Args:
+        environment: The ports.
+        found: The table at the version.
+        limit: The largest number of differing rows to return.
+        digits: As for `TableObserver.differences`.
+
+    Raises:
+        MaterializedTableError: A source is gone.
+    """
+    table, analyzed = found.table, found.analyzed
     run = environment.run("COMPARE", analyzed)
     baseline = table.definition.baseline
     note = ""
     if analyzed.time_dependent:
         listed = ", ".join(analyzed.time_dependent)
         note = f"{listed} had the value of the comparison, not that of the refresh"
-    result = Difference(str(full), baseline=baseline.describe() if baseline else "", note=note)
+    result = Difference(
+        str(table.name), baseline=baseline.describe() if baseline else "", note=note
+    )
     positions = table.positions
     if positions is None:
         return replace(result, problem=_LOST)
@@ -445,10 +496,10 @@ def difference(environment: Environment, name: TableName, limit: int) -> Differe
         return replace(result, problem="; ".join(problems))
     run = replace(run, positions=positions, fixed=True)
     try:
-        found = environment.observer.differences(table, run, limit)
+        rows = environment.observer.differences(table, run, limit, digits)
     except ComparisonFailedError as error:
         return replace(result, problem=error.parameters["problem"])
-    return replace(result, rows=found.rows, total=found.total)
+    return replace(result, rows=rows.rows, total=rows.total)
 
 
 def _problems(

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         StreamRunner,
         TableObserver,
         TableStore,
+        Verifications,
     )
     from dbt.adapters.spark_mt.execution.table_history import SourceStates
     from dbt.adapters.spark_mt.execution.up_to_date import UpToDateTables
@@ -73,6 +74,7 @@ class Environment:
         managers: Returns the manager that keeps a catalog fresh.
         handlers: Returns the serialized refresh handler that was recorded for a table.
         storage: Maintains tables.
+        verifications: Verifies commits of refreshes after they were made.
         streams: Runs streams in this process; None if that is impossible.
         described: Returns the text of an error that no part of a statement expects; None for the
             error of a statement that was cancelled, which stays what it is.
@@ -97,6 +99,7 @@ class Environment:
     handlers: Callable[[TableName], bytes]
     up_to_date: UpToDateTables
     storage: Storage
+    verifications: Verifications
     owner: Callable[[], Pairs] = tuple
     streams: StreamRunner | None = None
     described: Callable[[Exception], str | None] = _described

@@ -6,11 +6,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from dbt.adapters.spark_mt.definition.columns import Pairs, TableName
     from dbt.adapters.spark_mt.definition.definition import (
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
         Position,
         Positions,
     )
+    from dbt.adapters.spark_mt.definition.verification import RowDifference
     from dbt.adapters.spark_mt.planning.steps import RefreshRun, Register, Step
     from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery, Source
 
@@ -44,12 +44,14 @@ class StepResult:
         committed_at_ms: When its commit was made, milliseconds since the epoch, UTC; 0 without one.
         positions: The positions that its commit recorded, if it recorded any.
         warnings: Sentences that the user should read.
+        version: The version of the table that its commit made; None without one.
     """
 
     rows: int | None = None
     committed_at_ms: int = 0
     positions: Positions | None = None
     warnings: tuple[str, ...] = ()
+    version: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,29 +338,6 @@ class ManagedJobLog(JobLog, Protocol):
         """Return the refreshes that were accepted since and have not begun, the oldest first."""
 
 
-class Side(Enum):
-    """The side of a row that the other side lacks."""
-
-    MISSING = "missing"
-    """The query returns it, the table does not have it."""
-    UNEXPECTED = "unexpected"
-    """The table has it, the query does not return it."""
-
-
-@dataclass(frozen=True, slots=True)
-class RowDifference:
-    """A row that table and query do not have equally often.
-
-    Args:
-        row: The row as JSON.
-        copies: The number by which one side has more of it.
-    """
-
-    side: Side
-    row: str
-    copies: int
-
-
 @dataclass(frozen=True, slots=True)
 class RowDifferences:
     """The first differing rows, and the number of all, copies counted."""
@@ -373,7 +352,9 @@ class TableObserver(Protocol):
     def catalog_entry(self, name: TableName) -> CatalogEntry:
         """Return the catalog's entry of an existing table."""
 
-    def differences(self, table: StoredTable, run: RefreshRun, limit: int) -> RowDifferences:
+    def differences(
+        self, table: StoredTable, run: RefreshRun, limit: int, digits: int | None = None
+    ) -> RowDifferences:
         """Compare a table with its query, as bags of rows.
 
         The query is computed over the positions of `run`. For a table with a baseline, its rows are
@@ -383,6 +364,8 @@ class TableObserver(Protocol):
             table: The table; its rows are read as of its version.
             run: The state of the sources.
             limit: The largest number of differing rows to return.
+            digits: By how many significant digits floating-point columns are compared; None for
+                all of them. The order of a sum decides its last digits.
 
         Raises:
             ComparisonFailedError: They cannot be compared.
@@ -390,6 +373,10 @@ class TableObserver(Protocol):
 
     def is_partly_refreshed(self, table: StoredTable) -> bool:
         """Whether partitions were refreshed to another state of the sources than the rest."""
+
+
+def _ignored(_: StoredTable) -> None:
+    """Let a batch pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -404,12 +391,14 @@ class StreamTask:
             that begins at the positions of the table's rows.
         every_ms: Time from the start of one batch to that of the next, if there are new rows; None
             for a stream that reads what is available and ends.
+        committed: Takes the table as each batch leaves it; it returns at once and never raises.
     """
 
     table: StoredTable
     run: RefreshRun
     resumes: StreamMetadata | None = None
     every_ms: int | None = None
+    committed: Callable[[StoredTable], None] = _ignored
 
     @property
     def followed(self) -> tuple[str, ...]:
@@ -515,6 +504,32 @@ class Storage(Protocol):
 
         Never those of other tables: several catalogs may keep theirs in the same place.
         """
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """A commit of a refresh.
+
+    Args:
+        table: The table as the commit left it: its version, positions and definition.
+        run: The refresh, with its strategy.
+    """
+
+    table: StoredTable
+    run: RefreshRun
+
+
+class Verifications(Protocol):
+    """Verifies a share of the commits of refreshes, after they were made."""
+
+    def submit(self, committed: Committed) -> None:
+        """Verify a commit soon, if it is among those that the table wants verified.
+
+        It returns at once and never raises.
+        """
+
+    def settle(self, name: TableName | None = None) -> None:
+        """Wait until the commits of a table, or of all, that were submitted are verified."""
 
 
 def reaches(positions: Positions | None, wanted: Positions) -> bool:

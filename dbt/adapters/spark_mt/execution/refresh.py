@@ -27,7 +27,7 @@ from dbt.adapters.spark_mt.definition.positions import (
 from dbt.adapters.spark_mt.execution import baseline as baselines
 from dbt.adapters.spark_mt.execution import executor, job_recorder, lookup, retries
 from dbt.adapters.spark_mt.execution.errors import cause_of_suspension
-from dbt.adapters.spark_mt.execution.ports import StepResult, StreamTask
+from dbt.adapters.spark_mt.execution.ports import Committed, StepResult, StreamTask
 from dbt.adapters.spark_mt.execution.results import RefreshOutcome, RefreshResult
 from dbt.adapters.spark_mt.execution.source_columns import raise_if_unfit
 from dbt.adapters.spark_mt.planning.planner import plan_partitions, plan_refresh
@@ -245,6 +245,9 @@ class Refreshes:
         result = executor.perform(plan_refresh(table, run), self._env)
         if counts_all:  # all rows were computed, so the table has no baseline
             table = replace(table, definition=replace(table.definition, baseline=None))
+        if result.version is not None:
+            written = replace(table, version=result.version, positions=result.positions)
+            self._env.verifications.submit(Committed(written, run))
         fate = "this refresh has overwritten them"
         if run.choice.write is not strategy.Write.REPLACE:
             fate = "they stay, except in rows that this refresh computed"
@@ -263,7 +266,7 @@ class Refreshes:
         environment = self._env
         if environment.streams is None:
             raise conditions.STREAMS_OVER_CONNECT(table=table.name, reason=run.choice.reason)
-        stream = environment.streams.start(stream_task(table, run))
+        stream = environment.streams.start(stream_task(environment, table, run))
         recorder = job_recorder.JobRecorder(
             environment, job_recorder.job_of(environment, table.definition, run)
         )
@@ -458,6 +461,14 @@ def _formatters(table: StoredTable) -> dict[str, str]:
     return {c: patterns[c.lower()] for c in declared.partitioned_by if c.lower() in patterns}
 
 
-def stream_task(table: StoredTable, run: RefreshRun, every_ms: int | None = None) -> StreamTask:
+def stream_task(
+    environment: Environment, table: StoredTable, run: RefreshRun, every_ms: int | None = None
+) -> StreamTask:
     """Return the task of the stream that a run was chosen to resume; fields of `StreamTask`."""
-    return StreamTask(table, run, table.stream if run.choice.keeps_checkpoint else None, every_ms)
+    verifications = environment.verifications
+
+    def committed(written: StoredTable) -> None:
+        verifications.submit(Committed(written, run))
+
+    resumes = table.stream if run.choice.keeps_checkpoint else None
+    return StreamTask(table, run, resumes, every_ms, committed)

@@ -173,7 +173,7 @@ class HostedTable:
         self._note(choice=run.choice)
         is_stream = run.choice.runs_batches
         every_ms = self._every_ms = self._trigger_ms(table.definition, is_stream=is_stream)
-        task = stream_task(table, run, every_ms) if is_stream else None
+        task = stream_task(self._env, table, run, every_ms) if is_stream else None
         if task is None or self._must_refresh:
             self._refresh(analyzed_table)
         if task is None:

@@ -19,6 +19,7 @@ from dbt.adapters.spark_mt.execution.errors import problem_of
 from dbt.adapters.spark_mt.execution.leases import HEARTBEAT_MS, Claim, Leadership
 from dbt.adapters.spark_mt.execution.operations import TableOperations, executed
 from dbt.adapters.spark_mt.execution.refresh import Refreshes
+from dbt.adapters.spark_mt.execution.verification import QueuedVerifications, VerificationQueue
 from dbt.adapters.spark_mt.execution.workflows import SchedulerContext
 from dbt.adapters.spark_mt.hosting.host import Host
 from dbt.adapters.spark_mt.hosting.hosted_table import HostedTable
@@ -142,6 +143,7 @@ class _Assembly:
         self._known = KnownQueries()
         self._handler_of: Callable[[TableName], bytes] = self._own.log.handler
         self._requested = Requests()
+        self._verifications = VerificationQueue(_in_background)
         self._owner = self._own.value.execution_context.processes.owner()
         self._leadership = self._lease()
         self._log = BufferedJobLog(
@@ -289,7 +291,10 @@ class _Assembly:
             environment.execution_context, log=self._log, deferred=self._log.deferred
         )
         return replace(
-            environment, execution_context=execution_context, up_to_date=self._up_to_date
+            environment,
+            execution_context=execution_context,
+            up_to_date=self._up_to_date,
+            verifications=QueuedVerifications(self._verifications, self._environment),
         )
 
     def _hosted(self, name: TableName) -> HostedTable:

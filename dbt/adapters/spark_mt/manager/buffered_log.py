@@ -24,6 +24,16 @@ _LOGGER = logging.getLogger(__name__)
 _REMEMBERED = 10_000
 
 
+def _may_wait(last: Job) -> bool:
+    """Whether the last row of a job may wait.
+
+    It may for a scheduled run with nothing to do, and a verification that found no difference.
+    """
+    if last.verification is not None:
+        return last.status is not JobStatus.FAILED
+    return last.status is JobStatus.SKIPPED and last.scheduled_at_ms is not None
+
+
 class BufferedJobLog:
     """The log of refreshes of a manager: rows that may wait are written together.
 
@@ -101,7 +111,7 @@ class BufferedJobLog:
         """Whether the row of a job may wait, and does so now."""
         if job.status is not JobStatus.RUNNING:
             self._begun.discard(job.job_id)
-            if job.status is not JobStatus.SKIPPED or job.scheduled_at_ms is None:
+            if not _may_wait(job):
                 return False
             self.deferred.progressed(job)
             return True

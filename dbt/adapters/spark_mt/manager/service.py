@@ -21,7 +21,7 @@ from dbt.adapters.spark_mt.execution.repair import known_table
 from dbt.adapters.spark_mt.execution.results import RelayedStatement
 from dbt.adapters.spark_mt.hosting.policy import HostPhase
 from dbt.adapters.spark_mt.manager import views
-from dbt.adapters.spark_mt.manager.table_views import Observed, table_view
+from dbt.adapters.spark_mt.manager.table_views import Observed, table_view, verification_view
 from dbt.adapters.spark_mt.manager.views import StatementRequest
 from dbt.adapters.spark_mt.planning.steps import plan_registration
 from dbt.adapters.spark_mt.statements.nodes import RELAYED, CreateForm, CreateTable
@@ -156,7 +156,19 @@ class Manager:
         fails = has_failed_long or (role is views.Role.STARTING and bool(state.problem))
         can_answer = self._parts.view.is_read and not fails
         is_ready = can_answer and role is not views.Role.STOPPING and loop.is_alive
-        return views.Health(loop.is_alive, is_ready, tuple(problems))
+        return views.Health(loop.is_alive, is_ready, tuple(problems), self._findings())
+
+    def _findings(self) -> tuple[str, ...]:
+        statistics = self._parts.statistics
+        found = (
+            (name, verification_view(table, statistics.table(name).verified))
+            for name, table in sorted(self._parts.view.tables.items(), key=lambda i: str(i[0]))
+        )
+        return tuple(
+            f"a verification of {name} found wrong rows: {verification.problem}"
+            for name, verification in found
+            if verification is not None and verification.is_wrong
+        )
 
     def tables(self) -> tuple[TableView, ...]:
         now = self._now_ms()

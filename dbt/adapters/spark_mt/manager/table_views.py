@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.definition.freshness import FreshnessStatus
 from dbt.adapters.spark_mt.definition.job import JobKind, JobStatus
 from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus
+from dbt.adapters.spark_mt.definition.verification import VerificationResult
 from dbt.adapters.spark_mt.hosting.policy import HostPhase
 from dbt.adapters.spark_mt.manager import views
 from dbt.adapters.spark_mt.planning.schedule import Schedule
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.definition.job import Job
+    from dbt.adapters.spark_mt.definition.verification import Verification
     from dbt.adapters.spark_mt.execution.checks import Lag
     from dbt.adapters.spark_mt.execution.ports import KnownTable
     from dbt.adapters.spark_mt.hosting.policy import HostProgress
@@ -57,6 +59,8 @@ class TableStatistics:
         last_started_at_ms: When that one read its sources.
         rows: What it wrote.
         strategy: Engine, strategy and reasons of that one; None where unknown.
+        verifications: How many verifications had each result.
+        verified: The newest one that compared rows.
     """
 
     points: dict[str, views.RefreshPoint] = field(default_factory=dict)
@@ -71,6 +75,8 @@ class TableStatistics:
     strategy: tuple[str, str, str] | None = None
     batches: int = 0
     batch_rows: int = 0
+    verifications: Counter[str] = field(default_factory=Counter)
+    verified: Job | None = None
 
 
 class RefreshStatistics:
@@ -165,6 +171,7 @@ class RefreshStatistics:
                     duration_seconds=statistics.duration_ms / 1000,
                     rows=statistics.written,
                     last_success_at_ms=statistics.last_success_at_ms,
+                    by_verification=tuple(sorted(statistics.verifications.items())),
                 )
                 for name, statistics in sorted(self._tables.items(), key=lambda item: str(item[0]))
             )
@@ -173,6 +180,9 @@ class RefreshStatistics:
         return self._tables.setdefault(table, TableStatistics())
 
     def _note(self, job: Job) -> None:
+        if job.verification is not None:
+            self._note_verification(job, job.verification)
+            return
         if job.job_id in self._seen or _is_counted_by_batches(job) or self._is_canceled(job):
             return
         if job.status is JobStatus.RUNNING:
@@ -187,6 +197,17 @@ class RefreshStatistics:
         else:
             self._remember(job.job_id)
         self._count(self._of(job.table), job, job.ended_at_ms or job.last_heartbeat_ms)
+
+    def _note_verification(self, job: Job, found: Verification) -> None:
+        """Take in a verification, which is no refresh; the row after its repair replaces it."""
+        statistics, newest = self._of(job.table), self._of(job.table).verified
+        if job.job_id not in self._seen:
+            self._remember(job.job_id)
+            if (job.ended_at_ms or job.last_heartbeat_ms) >= self._since_ms:
+                statistics.verifications[found.result.value] += 1
+        is_newest = newest is None or job.started_at_ms >= newest.started_at_ms
+        if is_newest and found.result is not VerificationResult.SKIPPED:
+            statistics.verified = job
 
     def _is_canceled(self, job: Job) -> bool:
         """Whether this says nothing new; one that another writer beat may end well after all."""
@@ -318,8 +339,21 @@ def table_view(seen: Observed, now_ms: int) -> views.TableView:
         reads=table.reads,
         estimated_refresh_seconds=_estimated_seconds(seen),
         recent=seen.points,
+        verification=verification_view(table, seen.statistics.verified),
     )
     return view if seen.lag is None else with_lag(view, seen.lag, now_ms)
+
+
+def verification_view(table: KnownTable, newest: Job | None) -> views.VerificationView | None:
+    """Return the view of a verification, if it was one of the table's definition."""
+    found = newest.verification if newest is not None else None
+    if newest is None or found is None:
+        return None
+    if (found.table_id, found.generation) != (table.table_id, table.generation):
+        return None
+    return views.VerificationView(
+        found.result.value, newest.started_at_ms, newest.job_id, found.describe()
+    )
 
 
 def with_lag(view: views.TableView, lag: Lag, now_ms: int) -> views.TableView:

@@ -95,6 +95,28 @@ class ScheduleView:
 
 
 @dataclass(frozen=True, slots=True)
+class VerificationView:
+    """The newest verification that compared rows of a table, since its definition changed.
+
+    Args:
+        result: `equal` or `different`.
+        at_ms: When it began, milliseconds since the epoch, UTC.
+        job_id: Its row in the log of refreshes.
+        problem: What differs and what was done, with example rows; empty for equal rows.
+    """
+
+    result: str
+    at_ms: int
+    job_id: str
+    problem: str = ""
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether it found rows that differ."""
+        return bool(self.problem)
+
+
+@dataclass(frozen=True, slots=True)
 class TableView:
     """A table as a row of a list; from memory, so that a list of a thousand costs nothing.
 
@@ -136,6 +158,7 @@ class TableView:
         schedule: Of a FULL table.
         reads: Full names of its sources, materialized or not.
         recent: Its newest refreshes, the oldest first, at most 30.
+        verification: Its newest verification that compared rows; None without one.
     """
 
     name: str
@@ -166,6 +189,7 @@ class TableView:
     lag_stages: tuple[LagStage, ...] = ()
     source_activities: tuple[SourceActivity, ...] = ()
     recent: tuple[RefreshPoint, ...] = ()
+    verification: VerificationView | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,11 +331,13 @@ class Health:
         is_alive: Its loop has ticked lately.
         is_ready: It has read the registry, so that it can answer.
         problems: Why not, one sentence each.
+        findings: Tables of which a verification found wrong rows, one sentence each.
     """
 
     is_alive: bool
     is_ready: bool
     problems: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,6 +350,7 @@ class RefreshTotals:
         duration_seconds: The sum of their durations.
         rows: The sum of the rows that they wrote.
         last_success_at_ms: The end of the newest one that did not fail; None for none.
+        by_verification: How many verifications ended `equal`, `different`, `skipped`.
     """
 
     table: str
@@ -331,6 +358,7 @@ class RefreshTotals:
     duration_seconds: float
     rows: int
     last_success_at_ms: int | None
+    by_verification: tuple[tuple[str, int], ...] = ()
 
 
 class ManagerService(Protocol):

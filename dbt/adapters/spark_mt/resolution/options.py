@@ -31,16 +31,19 @@ FORMATTER_PREFIX, FORMATTER_SUFFIX = "partition.fields.", ".date-formatter"
 TYPE_WIDENING = "schema.type-widening"
 TRIGGER_INTERVAL = "continuous.trigger-interval"
 INCREMENTAL = "incremental"
+VERIFY = "verify"
 RESERVED_PREFIX = "materialized-table"
 DEFAULT_REDACTION = r"(?i)secret|password|token|access[.]?key"
 _TEXT_TYPES = frozenset({"STRING", "CHAR", "VARCHAR"})
 _BOOLEANS = {"true": True, "false": False}
+_SHARE = re.compile(r"\d*\.?\d+|\d+\.", re.ASCII)
 _KNOWN = (
     TYPE_WIDENING,
     TRIGGER_INTERVAL,
     query_options.WATERMARK,
     query_options.PROCESS_FUNCTION,
     INCREMENTAL,
+    VERIFY,
 )
 
 
@@ -69,12 +72,15 @@ class TableOptions:
         trigger_interval: How often CONTINUOUS checks for changes; None for the setting's.
         watermarks: How late rows of the sources may come.
         incremental: Whether a refresh computes only the rows that change.
+        verify: The share of refreshes by changes or streams whose rows are compared with those of
+            the query.
     """
 
     date_formatters: Pairs = ()
     trigger_interval: timedelta | None = None
     watermarks: tuple[Watermark, ...] = ()
     incremental: Incremental = Incremental.AUTO
+    verify: float = 0.0
 
 
 def formatter_column(key: str) -> str | None:
@@ -96,7 +102,18 @@ def read_options(options: Pairs) -> TableOptions:
         if query_options.WATERMARK in by_key
         else (),
         incremental=Incremental(word) if word in INCREMENTAL_VALUES else Incremental.AUTO,
+        verify=_share(by_key.get(VERIFY, "")) or 0.0,
     )
+
+
+def _share(text: str) -> float | None:
+    """Return a number from 0 to 1; None for another text."""
+    return float(text) if _SHARE.fullmatch(text) and float(text) <= 1 else None
+
+
+def share_problem(text: str) -> str:
+    """Return why a text is no share of refreshes; empty if it is one."""
+    return "" if _share(text) is not None else f"'{text}' is no number from 0 to 1."
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +156,12 @@ def _value_problem(key: str, value: str) -> str:
     if words := _WORDS.get(key):
         known = value.lower() in words
         return "" if known else f"'{value}' is neither {' nor '.join(words)}."
+    if key == VERIFY:
+        return share_problem(value)
+    return _parse_problem(key, value)
+
+
+def _parse_problem(key: str, value: str) -> str:
     try:
         if key == query_options.WATERMARK:
             query_options.parse_watermarks(value)
@@ -231,6 +254,15 @@ OPTIONS: tuple[OptionDoc, ...] = (
         "where that costs less. `strict` refuses a query or a refresh that needs all rows. `off` "
         "computes all rows unless sources only gained rows. docs/refresh.md describes which "
         "queries can.",
+    ),
+    OptionDoc(
+        VERIFY,
+        "0 (default) to 1",
+        "The share of refreshes by changes or by a stream whose rows are compared with those of "
+        "the query over the same versions of the sources, after their commit. `0.01` verifies one "
+        "of a hundred, `1` each. If rows differ, all rows are computed again, and the finding is "
+        "shown until a later verification finds equal rows. Each verification computes the query "
+        "once. docs/refresh.md describes it.",
     ),
     OptionDoc(
         "any other name",

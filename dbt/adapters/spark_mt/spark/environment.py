@@ -5,10 +5,11 @@ from __future__ import annotations
 import uuid
 from datetime import datetime, timezone
 from functools import partial
+from threading import Thread
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from dbt.adapters.spark_mt.execution import context
+from dbt.adapters.spark_mt.execution import context, verification
 from dbt.adapters.spark_mt.execution.environment import Environment
 from dbt.adapters.spark_mt.execution.errors import problem_of
 from dbt.adapters.spark_mt.execution.leases import Managers
@@ -110,7 +111,7 @@ class SparkEnvironment:
         self.details = TableDetails(reading, tables)
         store = SparkTableStore(spark, tables, self.details)
         sources = SparkSourceReader(tables, self.details, self.sessions)
-        now_ms = partial(_now_ms, clock)
+        now_ms, self.verifying = partial(_now_ms, clock), VerificationPorts(spark, clock)
         versions = NewestVersions(TableDetails(reading, tables), tables)
         made = partial(_system_table, spark, reading, tables, _small_tables(spark, files), versions)
         registry, leases = made(system_table.REGISTRY_LAYOUT, in_background), made(LAYOUT)
@@ -121,8 +122,7 @@ class SparkEnvironment:
         if files is not None:
             checkpoints = Checkpoints(spark, files, settings)
             queries = StreamQueries(sources, tables.named, settings)
-            batches = BatchWriter(tables, self.details, checkpoints, now_ms)
-            parts = StreamParts(checkpoints, queries, batches)
+            parts = _parts(tables, self.details, checkpoints, queries, now_ms)
         seen = SeenTables(tables, self.details, known or KnownQueries())
         stored = StoredQueries(self.sessions, settings, seen)
         rows = QueryRows(sources, tables, self.details, stored)
@@ -148,20 +148,65 @@ class SparkEnvironment:
             managers=Managers(self.leases, context.LocalProcesses(), now_ms, lease_cache),
             handlers=log.handler,
             up_to_date=UpToDateTables(store, sources, now_ms),
+            verifications=verification.QueuedVerifications(_VERIFICATIONS, self.verifying),
             storage=SparkStorage(tables, self.sessions, self.details, parts, now_ms),
             streams=SparkStreamRunner(self.sessions, parts, now_ms) if parts else None,
             described=described,
         )
+
+    def cancel(self) -> None:
+        """Interrupt what runs in the sessions of this environment, verifications included."""
+        self.sessions.interrupt()
+        _VERIFICATIONS.clear(self.verifying)
+        self.verifying.interrupt()
 
     def set_confs(self, prefix: str) -> dict[str, str]:
         """Return the confs of the session whose keys begin so."""
         return _set_confs(self._spark, prefix)
 
 
+class VerificationPorts:
+    """Ports of their own for the verifications of a session, one of which runs at a time."""
+
+    def __init__(self, spark: SparkSession, clock: Callable[[], datetime]) -> None:
+        self._spark = spark
+        self._clock = clock
+        self._sessions: private_session.PrivateSessions | None = None
+
+    def __call__(self) -> Environment:
+        made = SparkEnvironment(self._spark, clock=self._clock)
+        self._sessions = made.sessions
+        return made.value
+
+    def interrupt(self) -> None:
+        """Interrupt the verification that runs, if one does."""
+        if self._sessions is not None:
+            self._sessions.interrupt()
+
+
+def _in_thread(action: Callable[[], None]) -> None:
+    """Run an action in a thread that the end of the process waits for."""
+    Thread(target=action, name="materialized-table-verification").start()
+
+
+_VERIFICATIONS = verification.VerificationQueue(_in_thread)
+"""The verifications of this process, whatever session made the commits."""
+
+
 def _filler(
     sessions: private_session.PrivateSessions, parts: StreamParts | None, errors: WriteErrors
 ) -> StreamFiller | None:
     return None if parts is None else StreamFiller(sessions, parts, errors)
+
+
+def _parts(
+    tables: SparkTables,
+    details: TableDetails,
+    checkpoints: Checkpoints,
+    queries: StreamQueries,
+    now_ms: Callable[[], int],
+) -> StreamParts:
+    return StreamParts(checkpoints, queries, BatchWriter(tables, details, checkpoints, now_ms))
 
 
 class SparkStorage:

@@ -75,6 +75,8 @@ def test_refreshes():
     assert found["spark_mt_refresh_duration_seconds_sum", BUSIEST] > 20 * 9
     assert found["spark_mt_rows_written_total", BUSIEST] > 14 * 24
     assert found["spark_mt_last_success_timestamp_seconds", BUSIEST] > 1.7e9
+    assert found["spark_mt_verifications_total", "different", BUSIEST] == 1
+    assert found["spark_mt_verifications_total", "equal", BUSIEST] == 3
 
 
 def test_the_manager():

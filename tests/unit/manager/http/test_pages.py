@@ -7,7 +7,7 @@ import pytest
 
 from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.manager.http.pages import address_of
-from dbt.adapters.spark_mt.manager.views import Health, Role
+from dbt.adapters.spark_mt.manager.views import Health, Role, VerificationView
 from tests.unit.manager.fake import FakeManager
 from tests.unit.manager.http.site import TOKEN, Site
 from tests.unit.manager.http.special_names import (
@@ -21,6 +21,7 @@ from tests.unit.manager.samples import (
     CATALOG,
     DAY,
     MINUTE,
+    NOW_MS,
     SECOND,
     full_name,
     many_tables,
@@ -329,3 +330,15 @@ def test_a_full_table_says_that_its_refresh_is_allowed_as_well(site):
     assert "lag 2 h 44 min of 40 min 5 s" in text
     assert "(a FULL table may lag by its last refresh's 5 s as well)" in text
     assert "may be behind by" not in site.get(address_of(full_name("hourly_departures"))).text
+
+
+def test_wrong_rows_are_on_the_pages(site):
+    name = full_name("flights_wide")
+    found = VerificationView("different", NOW_MS - 60_000, "job-1", 'missing {"id":1}')
+    site.manager.change(name, verification=found)
+    assert "wrong rows found" in site.get("/").text
+    page = site.get(address_of(name)).text
+    assert 'missing {"id":1}' in page
+    assert "job-1" in page
+    site.manager.change(name, verification=VerificationView("equal", NOW_MS - 60_000, "job-2"))
+    assert "wrong rows found" not in site.get(address_of(name)).text

@@ -316,6 +316,14 @@ def test_health(health, livez, readyz):
     assert (answer.status_code, answer.json()["problems"]) == (readyz, list(health.problems))
 
 
+def test_wrong_rows_are_among_the_details_of_readiness():
+    client = Client()
+    client.manager.become(Health(is_alive=True, is_ready=True, findings=("Rows of t differ.",)))
+    answer = client.get("/readyz")
+    assert (answer.status_code, answer.json()["problems"]) == (200, ["Rows of t differ."])
+    assert client.get("/livez").json()["problems"] == []
+
+
 def test_the_status_page_is_there():
     answer = Client().get("/")
     assert answer.status_code == 200

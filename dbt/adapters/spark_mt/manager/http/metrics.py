@@ -92,13 +92,20 @@ def _of_refreshes(totals: tuple[RefreshTotals, ...]) -> Iterator[Metric]:
         PREFIX + "refresh_duration_seconds", "How long refreshes took.", labels=_TABLE
     )
     rows = CounterMetricFamily(PREFIX + "rows_written", "Rows that they wrote.", labels=_TABLE)
+    verifications = CounterMetricFamily(
+        PREFIX + "verifications",
+        "Verifications of refreshes, by result.",
+        labels=("table", "result"),
+    )
     for each in totals:
         for status, count in each.by_status:
             refreshes.add_metric([each.table, status.lower()], count)
         count = sum(count for _, count in each.by_status)
         durations.add_metric([each.table], count, each.duration_seconds)
         rows.add_metric([each.table], each.rows)
-    yield from (refreshes, durations, rows)
+        for result, count in each.by_verification:
+            verifications.add_metric([each.table, result], count)
+    yield from (refreshes, durations, rows, verifications)
     yield _gauge(
         "last_success_timestamp_seconds",
         "The end of the newest refresh that did not fail.",

@@ -43,6 +43,12 @@ _ENOUGH = 3
 """Refreshes from which on their usual duration says something."""
 
 
+_WRONG_ROWS = (
+    "Report the query. 'incremental' = 'off' lets each refresh compute all rows. This is shown "
+    "until a later verification finds equal rows."
+)
+
+
 class State(Enum):
     """What a list can be narrowed to; a table may be in several."""
 
@@ -92,7 +98,7 @@ class Row:
         suspended = view.status == SUSPENDED
         by_us = suspended and bool(view.status_reason)
         held = {
-            State.ATTENTION: late or failing or by_us,
+            State.ATTENTION: late or failing or by_us or self.has_wrong_rows,
             State.LATE: late,
             State.FAILING: failing,
             State.SUSPENDED: suspended,
@@ -100,6 +106,11 @@ class Row:
             State.MET: view.freshness_status is FreshnessStatus.MET,
         }
         return frozenset(state for state, holds in held.items() if holds)
+
+    @property
+    def has_wrong_rows(self) -> bool:
+        """Whether the newest verification found rows that differ."""
+        return self.view.verification is not None and self.view.verification.is_wrong
 
     @property
     def needs_attention(self) -> bool:
@@ -413,6 +424,9 @@ def _facts(row: Row) -> tuple[str, ...]:
         )
         times = pages_format.plural(view.failures, "time")
         found.append(f"Its refresh failed {times} in a row{at}.")
+    if view.verification is not None and view.verification.is_wrong:
+        at = pages_format.clock_time(view.verification.at_ms, row.now_ms)
+        found.append(f"The verification of {at} found wrong rows: {view.verification.problem}")
     if view.status == SUSPENDED:
         found.append("The manager has suspended it.")
     return (*found, *_small_files(view.source_activities))
@@ -434,9 +448,9 @@ def _remedy(row: Row, causes: tuple[str, ...]) -> str:
         return "Remove the cause, then resume it."
     if row.view.failures:
         return "Remove the cause; the manager tries again, and Refresh now does so at once."
-    if causes:
+    if causes and not row.has_wrong_rows:
         return "It will catch up once what it reads has."
-    return _upstream(row) or _slow(row)
+    return _WRONG_ROWS if row.has_wrong_rows else _upstream(row) or _slow(row)
 
 
 def _upstream(row: Row) -> str:

@@ -344,10 +344,15 @@ def _add_health(routes: APIRouter, service: ManagerService) -> None:
 
     @health.get("/readyz", summary="Is it ready")
     async def readyz(response: Response) -> schemas.HealthAnswer:
-        """503 until it has read the registry, or while something is wrong. Needs no token."""
+        """503 until it has read the registry, or while something is wrong. Needs no token.
+
+        The problems also name the tables of which a verification found wrong rows. These alone
+        are no 503.
+        """
         found = service.health()
         is_ready = found.is_alive and found.is_ready
-        return _with_status(schemas.HealthAnswer(is_ready, found.problems), response)
+        problems = (*found.problems, *found.findings)
+        return _with_status(schemas.HealthAnswer(is_ready, problems), response)
 
     routes.include_router(health)
 

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr
 
 from dbt.adapters.spark_mt.definition.columns import Column  # noqa: TC001 - pydantic reads the annotations
 from dbt.adapters.spark_mt.definition.freshness import FreshnessStatus  # noqa: TC001 - pydantic reads the annotations
+from dbt.adapters.spark_mt.definition.verification import Verification
 from dbt.adapters.spark_mt.execution import results
 from dbt.adapters.spark_mt.manager import views
 
@@ -106,13 +107,63 @@ class TableList:
 
 
 @dataclass(frozen=True, slots=True)
+class RowAnswer:
+    """A row that a table and its query do not have equally often.
+
+    Args:
+        side: `missing` from the table, or `unexpected` in it.
+        row: The row as JSON.
+        copies: The number by which one side has more of it.
+    """
+
+    side: str
+    row: str
+    copies: int
+
+
+@dataclass(frozen=True, slots=True)
+class VerificationAnswer:
+    """Comparison of the rows of one commit with those of the query.
+
+    Args:
+        result: equal, different, or skipped: the rows could not be compared.
+        refresh_id: The refresh that made the commit.
+        version: The version of the table that the commit made.
+        problem: Why the rows could not be compared; empty if they were.
+        total: How many rows differ, copies counted.
+        rows: Up to three of them.
+        repair_id: The refresh that computes all rows again; empty where there is none.
+        repaired: Whether that refresh has succeeded.
+        repair_problem: Why it has not; empty otherwise.
+    """
+
+    result: str
+    refresh_id: str
+    version: int
+    problem: str
+    total: int
+    rows: tuple[RowAnswer, ...]
+    repair_id: str
+    repaired: bool
+    repair_problem: str
+
+    @classmethod
+    def of(cls, found: Verification) -> VerificationAnswer:
+        """Return a verification with its values as JSON has them."""
+        plain = {f.name: _plain(getattr(found, f.name)) for f in fields(cls) if f.name != "rows"}
+        rows = tuple(RowAnswer(row.side.value, row.row, row.copies) for row in found.rows)
+        return cls(**plain, rows=rows)
+
+
+@dataclass(frozen=True, slots=True)
 class JobAnswer:
     """A refresh as the log of refreshes knows it.
 
     Args:
         job_id: Works in DESC JOB.
         table: The full name.
-        kind: What asked for it: CONTINUOUS, SCHEDULED or MANUAL.
+        kind: What asked for it: CONTINUOUS, SCHEDULED or MANUAL; VERIFICATION is no refresh, and
+            compares the rows of one.
         status: RUNNING, FINISHED, SKIPPED (there was nothing to do), FAILED or CANCELED.
         trigger: The statement that it is a part of: CREATE, REFRESH …
         creates: Whether the table did not exist when it began.
@@ -125,7 +176,8 @@ class JobAnswer:
         rows: Rows written, where they were counted.
         error: Why it failed or was canceled, empty otherwise.
         strategy: How its rows are computed, such as incremental/append; empty where unknown.
-        reason: Why, each reason with its code.
+        reason: Why, each reason with its code; of a verification, why the rows were not compared.
+        verification: What a verification found; null for a refresh.
     """
 
     job_id: str
@@ -144,6 +196,7 @@ class JobAnswer:
     error: str
     strategy: str
     reason: str
+    verification: VerificationAnswer | None
 
     @classmethod
     def of(cls, job: Job) -> JobAnswer:
@@ -155,6 +208,8 @@ def _plain(value: object) -> Any:  # noqa: ANN401 - of any field
     """Return a name as a text, and an enumeration by its value."""
     if isinstance(value, Enum):
         return value.value
+    if isinstance(value, Verification):
+        return VerificationAnswer.of(value)
     return value if isinstance(value, str | bool | int | None) else str(value)
 
 

@@ -19,6 +19,10 @@ from dbt.adapters.spark_mt.definition.freshness import Freshness
 from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus, Owner
 from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus
 from dbt.adapters.spark_mt.definition.positions import encode_positions
+from dbt.adapters.spark_mt.definition.verification import (
+    decode_verification,
+    encode_verification,
+)
 from dbt.adapters.spark_mt.execution.ports import KnownTable, RegistryEntry
 from dbt.adapters.spark_mt.execution.repair import known_table
 from dbt.adapters.spark_mt.spark.registry.system_table import SCHEMA, TABLE
@@ -50,8 +54,9 @@ _BY_TIME = "recorded_at_ms DESC"
 _OF_SCHEMA = "schema_name = {schema}"
 _OF_TABLE = f"{_OF_SCHEMA} AND table_name = {{name}}"
 _SINCE = "recorded_at_ms >= {since}"
-_FACTS = ("strategy", "reason", "request")
-"""Keys in `facts` of a job: how its rows are computed, and what was asked for if it waits."""
+_FACTS = ("strategy", "reason", "request", "verification")
+"""Keys in `facts` of a job: how its rows are computed, what was asked for if it waits, and what a
+verification found."""
 
 
 class RowReader:
@@ -401,6 +406,8 @@ def job_row(job: Job) -> dict[str, Value]:
 def _job_facts(job: Job) -> str:
     """Return what has no column, and what a newer release stored."""
     known = {"strategy": job.strategy, "reason": job.reason, "request": job.request}
+    if job.verification is not None:
+        known["verification"] = encode_verification(job.verification)
     known = {key: text for key, text in known.items() if text}
     if not known:
         return job.unknown
@@ -448,6 +455,7 @@ def job_of(row: Values, catalog: str) -> Job:
         strategy=chosen.get("strategy", ""),
         reason=chosen.get("reason", ""),
         request=chosen.get("request", ""),
+        verification=decode_verification(found) if (found := chosen.get("verification")) else None,
         unknown=unknown,
     )
 

@@ -272,6 +272,8 @@ class SparkStream(BatchQuery):
         if done is not None and before is not None:
             done = replace(done, batches=before.batches + 1, rows=before.rows + done.rows)
         self.done = done or self.done
+        if done is not None:
+            self._task.committed(done.table)
 
 
 def _mode(run: RefreshRun) -> str:

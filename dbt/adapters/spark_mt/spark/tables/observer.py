@@ -8,7 +8,8 @@ from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import quote
 from dbt.adapters.spark_mt.definition.definition import CatalogEntry
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.execution.ports import RowDifference, RowDifferences, Side
+from dbt.adapters.spark_mt.definition.verification import RowDifference, Side
+from dbt.adapters.spark_mt.execution.ports import RowDifferences
 from dbt.adapters.spark_mt.execution.table_history import partly_refreshed
 from dbt.adapters.spark_mt.resolution.options import session_confs
 from dbt.adapters.spark_mt.spark.catalog.commit import computed_rows, keys_query, table_of
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 _COPIES = "__materialized_table_copies"
 
 
+_FLOATS = frozenset({"FLOAT", "DOUBLE"})
 _BY_SPARK = (
     "clusteringcolumns",
     "external",
@@ -81,7 +83,9 @@ class SparkTableObserver:
             return False
         return partly_refreshed(self._tables.history(found).backwards(found), table.positions)
 
-    def differences(self, table: StoredTable, run: RefreshRun, limit: int) -> RowDifferences:
+    def differences(
+        self, table: StoredTable, run: RefreshRun, limit: int, digits: int | None = None
+    ) -> RowDifferences:
         """Compare the rows of a table with those of its query.
 
         Raises:
@@ -94,7 +98,8 @@ class SparkTableObserver:
                 expected = self._expected(session, table, run)
                 found = table_of(self._details, table.name)
                 actual = f"SELECT * FROM {self._tables.as_of(found, table.version)}"
-                query = difference_query(actual, expected, definition.resolved.columns, limit)
+                columns = definition.resolved.columns
+                query = difference_query(actual, expected, columns, limit, digits)
                 return _read(session, query)
             except MaterializedTableError as error:
                 raise conditions.COMPARISON_FAILED(table=table.name, problem=error) from error
@@ -147,14 +152,22 @@ def _is_maintained(key: str) -> bool:
     return key.lower().startswith(_BY_SPARK) or FORMATS.is_maintained(key)
 
 
-def difference_query(actual: str, expected: str, columns: tuple[Column, ...], limit: int) -> str:
+def difference_query(
+    actual: str,
+    expected: str,
+    columns: tuple[Column, ...],
+    limit: int,
+    digits: int | None = None,
+) -> str:
     """Return the rows that two queries do not have equally often: EXCEPT ALL both ways, at once.
 
     Both have the columns of the table in their order. At most `limit` rows are returned; the total
-    is in each.
+    is in each. Floating-point columns are compared by so many significant `digits`, if given.
     """
     names = ", ".join(quote(column.name) for column in columns)
-    listed = ", ".join(f"{_comparable(column)} AS {quote(column.name)}" for column in columns)
+    listed = ", ".join(
+        f"{_comparable(column, digits)} AS {quote(column.name)}" for column in columns
+    )
     return (
         f"SELECT to_json(struct({names}), map('ignoreNullFields', 'false')) AS `row`,\n"
         f"  {_COPIES} AS copies, sum(abs({_COPIES})) OVER () AS total\n"
@@ -166,10 +179,12 @@ def difference_query(actual: str, expected: str, columns: tuple[Column, ...], li
     )
 
 
-def _comparable(column: Column) -> str:
+def _comparable(column: Column, digits: int | None) -> str:
     """Return a column by which Spark can group; as JSON, where it cannot compare the type."""
-    name = quote(column.name)
-    return f"to_json({name})" if "VARIANT" in column.type.upper() else name
+    name, type_ = quote(column.name), column.type.upper()
+    if digits is not None and type_ in _FLOATS:  # -0.0 becomes 0.0, and a NULL stays one
+        return f"if({name} IS NULL, NULL, format_string('%.{digits - 1}e', {name} + 0.0D))"
+    return f"to_json({name})" if "VARIANT" in type_ else name
 
 
 def _read(session: PrivateSession, query: str) -> RowDifferences:

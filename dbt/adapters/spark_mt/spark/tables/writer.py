@@ -373,11 +373,11 @@ class ContentWriter:
     ) -> StepResult:
         detail = self._details.of_made(definition.name)
         if not isinstance(detail, TableRef):
-            return StepResult(positions=positions)
+            return StepResult(positions=positions, version=version)
         found = self._tables.history(detail).commit(detail, version)
         if found is None:
-            return StepResult(positions=positions)
-        return StepResult(found.rows, found.timestamp_ms, positions)
+            return StepResult(positions=positions, version=version)
+        return StepResult(found.rows, found.timestamp_ms, positions, version=version)
 
 
 def _empty_run(
