@@ -1,6 +1,6 @@
 # Every target sets up what it needs. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help setup ci lint format types test package site newest changelog release unit durations record incremental functional conformance corpus airflow clients lake matrix browser faults soak demo serve bench docs clean
+.PHONY: help setup ci lint format types test package site newest changelog release unit durations record incremental functional conformance corpus airflow clients iceberg lake matrix browser faults soak demo serve bench docs clean
 
 python := .venv/bin/python
 # How many jobs run in parallel: one more than there are cores in CI, as each waits for a part of its time.
@@ -65,6 +65,10 @@ airflow: setup ## the DAGs of materialized tables in Airflow itself, in an envir
 clients: setup ## plain SQL of dbt-spark, dbt v2 and SQLMesh, in environments without this package; 10 minutes
 	@tests/clients/setup.sh
 	@$(python) tools/run_suites.py -- tests/clients/
+
+iceberg: setup ## materialized tables over sources of Apache Iceberg, with Spark 4.1 in an environment of its own
+	@tests/iceberg/setup.sh
+	@.work/iceberg/venv/bin/python -m pytest -q -p no:cacheprovider tests/iceberg
 
 lake: setup ## tables on S3, on a standalone cluster and in a Hive Metastore, with workers and drivers killed; an S3 server in an environment of its own; LAKE_KILLS, LAKE_SOAK_SECONDS=…
 	@tests/lake/setup.sh

@@ -114,7 +114,12 @@ class Engine:
     ) -> Resolution:
         """Resolve a definition at a fixed time."""
         resolver = Resolver(
-            self, self, settings or Settings(), lambda: now, StrategyChecks(), table_format
+            self,
+            self,
+            settings or Settings(),
+            lambda: now,
+            StrategyChecks(),
+            lambda _: table_format,
         )
         return resolver.resolve(name, declared, before)
 

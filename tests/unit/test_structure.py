@@ -137,6 +137,7 @@ EDGES: dict[str, set[str]] = {
         "relation",
         "spark.delta",
         "spark.formats",
+        "spark.iceberg",
         "statements",
     },
     "integrations": {"client", "definition", "planning", "resolution", "scheduler"},
@@ -171,6 +172,8 @@ EDGES: dict[str, set[str]] = {
         "resolution",
         "spark.catalog",
         "spark.delta",
+        "spark.formats",
+        "spark.iceberg",
         "spark.query",
         "spark.registry",
         "spark.session",
@@ -196,7 +199,20 @@ EDGES: dict[str, set[str]] = {
         "spark.session",
     },
     "spark.formats": {"definition"},
-    "spark.launch": {"definition", "spark.delta", "spark.formats", "spark.session"},
+    "spark.iceberg": {
+        "definition",
+        "execution",
+        "spark.formats",
+        "spark.query",
+        "spark.session",
+    },
+    "spark.launch": {
+        "definition",
+        "spark.delta",
+        "spark.formats",
+        "spark.iceberg",
+        "spark.session",
+    },
     "spark.parser": {"definition", "execution", "spark.session", "statements"},
     "spark.query": {
         "definition",
@@ -373,14 +389,19 @@ NAME_LISTS = {
 """Modules that import more than a few names of another one at run time."""
 
 
+FORMAT_PACKAGES = {"spark.delta", "spark.iceberg"}
+FORMAT_NAMES = {"spark.formats.delta", "spark.formats.iceberg"}
 FORMAT_WORDS = re.compile(
-    r"(?<!time)delta|userMetadata|txnAppId|txnVersion|commitInfo|reservoir|_last_checkpoint"
+    r"(?<!time)delta|iceberg|snapshot-id|userMetadata|txnAppId|txnVersion|commitInfo|reservoir|_last_checkpoint"
     r"|VERSION AS OF|\b(?:OPTIMIZE|VACUUM)\b|DESCRIBE (?:DETAIL|HISTORY)",
     re.IGNORECASE,
 )
 """Names of the table format: of its product, its properties, its log and its statements."""
 
 NAMES_A_FORMAT = {
+    "adapter.catalog": "a relation of dbt-spark says whether it is one of Iceberg",
+    "adapter.plain_tables": "dbt's own tables may be of Iceberg, which dbt-spark replaces in place",
+    "impl": "a relation of dbt-spark says whether it is one of Iceberg",
     "definition.conditions": "a remedy names VERSION AS OF, which is Spark's own syntax",
     "query.operators": "a scan at a fixed version is written in that syntax again",
     "query.text": "users may write VERSION AS OF, which is Spark's own syntax, into a query",
@@ -402,7 +423,7 @@ def is_dbt(found: Import) -> bool:
 
 def of_a_format(module: Module) -> bool:
     """Whether a module is that of one table format: its names, or its part of the port."""
-    return module.package == "spark.delta" or module.inner == "spark.formats.delta"
+    return module.package in FORMAT_PACKAGES or module.inner in FORMAT_NAMES
 
 
 def place(found: Import) -> str:
@@ -594,18 +615,18 @@ def test_the_table_format_is_named_in_its_package_alone():
 
 def test_one_module_chooses_the_implementation_of_the_table_format():
     """All others ask the names of the installed formats, the checks of releases, and the port."""
-    implementation = {m.name for m in MODULES.values() if m.package == "spark.delta"}
+    implementation = {m.name for m in MODULES.values() if m.package in FORMAT_PACKAGES}
+    checks = {f"{PACKAGE}.{package}.releases" for package in FORMAT_PACKAGES}
     choosing = {
         found.module.removeprefix(f"{PACKAGE}.")
         for found in IMPORTS
-        if found.target in implementation - {f"{PACKAGE}.spark.delta.releases"}
-        and found.module not in implementation
+        if found.target in implementation - checks and found.module not in implementation
     }
     assert choosing == {"spark.environment"}
     naming = {
         found.module.removeprefix(f"{PACKAGE}.")
         for found in IMPORTS
-        if found.target == f"{PACKAGE}.spark.formats.delta"
+        if found.target in {f"{PACKAGE}.{name}" for name in FORMAT_NAMES}
         and found.name == "FORMAT"
         and found.module not in implementation
     }
@@ -646,13 +667,11 @@ def test_a_format_alone_counts_versions():
 
 def test_the_names_of_the_guard_are_those_of_the_format():
     texts = [
-        text
-        for module in MODULES.values()
-        if module.package == "spark.delta"
-        for text in strings(module.path)
+        text for module in MODULES.values() if of_a_format(module) for text in strings(module.path)
     ]
     found = {match.group().upper() for text in texts for match in FORMAT_WORDS.finditer(text)}
     assert {"DELTA", "USERMETADATA", "RESERVOIR", "OPTIMIZE", "VACUUM", "VERSION AS OF"} <= found
+    assert {"ICEBERG", "SNAPSHOT-ID"} <= found
     assert not FORMAT_WORDS.search("timedelta")
 
 

@@ -272,6 +272,9 @@ _NOT_DERIVED = {
     "PARTITIONS": "Some partitions were refreshed to another state of the sources than the rest.",
     "CHANGE_TOO_LARGE": "More than 15 % of the rows of the sources changed, as their logs report.",
     "CHANGE_FAILED": "The change could not be computed or applied; the reason says why.",
+    "MERGE_ON_READ_SOURCE": "A source of Apache Iceberg marks rows as deleted, so that its changes "
+    "are found only by comparing all of its rows. With the option `incremental = strict` they are "
+    "compared; otherwise the query is computed. The reason names what to set.",
     "SMALL_SOURCES": "The sources have fewer than 500,000 rows: reading them all costs less.",
     "SHORT_RECOMPUTE": "The last recompute took less than 5 seconds.",
     "CHANGES_TOOK_LONGER": "A refresh by changes takes longer than a recompute, by how long the "

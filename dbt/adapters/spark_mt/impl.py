@@ -47,6 +47,7 @@ from dbt.adapters.spark_mt.handle import SparkDatabaseError, logger, translated
 from dbt.adapters.spark_mt.relation import SparkMTRelation
 from dbt.adapters.spark_mt.spark.delta.releases import check_session
 from dbt.adapters.spark_mt.spark.formats.installed import FORMATS
+from dbt.adapters.spark_mt.spark.iceberg import releases as iceberg_releases
 from dbt.adapters.spark_mt.statements.parser import ParsedStatement, is_ours
 from dbt.adapters.spark_mt.statements.values import query_text
 
@@ -327,7 +328,7 @@ class SparkMTAdapter(SparkAdapter):
     @available
     def is_replaced_in_place(self, file_format: str) -> bool:
         """Whether a seed of this format is written in one commit."""
-        return FORMATS.of(file_format) is not None
+        return FORMATS.written.of(file_format) is not None
 
     @classmethod
     def convert_number_type(cls, agate_table: agate.Table, col_idx: int) -> str:
@@ -439,6 +440,7 @@ class SparkMTAdapter(SparkAdapter):
             fire_event(Note(msg=fact))
         with self._session("checking the session") as spark:
             check_session(spark)
+            iceberg_releases.check_session(spark)
         self.list_schemas(self.config.credentials.database)
         self.execute("select 1 as id")
 

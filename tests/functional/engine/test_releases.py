@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.releases import UNTESTED
 from dbt.adapters.spark_mt.spark.delta import releases
 from dbt.adapters.spark_mt.spark.delta.releases import (
@@ -38,7 +39,7 @@ def test_a_running_spark_with_another_delta_is_refused(session, monkeypatch):
     assert raised.value.parameters["spark"] == session.version
     assert raised.value.parameters["package"] == "io.delta:delta-spark:8.8.0"
     monkeypatch.setattr(releases, "PAIRS", (Pair("9.9", "io.delta:delta-spark:8.8.0", ("8.8",)),))
-    with raises(delta_format.UNSUPPORTED_SPARK) as raised:
+    with raises(conditions.UNSUPPORTED_SPARK) as raised:
         check_loaded(session)
     assert raised.value.parameters["spark"] == session.version
     monkeypatch.setenv(UNTESTED, "true")

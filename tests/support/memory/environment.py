@@ -102,6 +102,7 @@ class MemoryEnvironment:
         self.verifications = VerificationQueue(lambda work: work())
         self.value = Environment(
             format=FORMAT,
+            format_in=lambda _: FORMAT,
             store=store,
             upstream=store,
             sources=sources,

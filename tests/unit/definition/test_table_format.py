@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from dbt.adapters.spark_mt.definition.table_format import (
+    Capability,
     Conditions,
     EngineConfs,
     TableFormat,
@@ -58,3 +61,15 @@ def test_a_session_has_the_confs_of_all_formats():
 def test_a_property_of_any_format_is_maintained():
     assert FORMATS.is_maintained("ONE.kept.x")
     assert not FORMATS.is_maintained("other.kept.x")
+
+
+def test_a_catalog_has_tables_of_its_format():
+    own = replace(OTHER, catalogs=frozenset({"some.Catalog"}))
+    formats = TableFormats((ONE, own))
+    assert formats.of_catalog("some.Catalog") is own
+    assert formats.of_catalog("another.Catalog") is ONE
+
+
+def test_formats_that_are_only_read_have_no_tables():
+    written = replace(ONE, capabilities=frozenset(Capability))
+    assert TableFormats((written, OTHER)).written.names == ("one",)

@@ -46,7 +46,15 @@ PORTS = (
     *("analyzer", "clock", "confs", "managers", "new_id", "observer", "owner", "registry"),
     *("runner", "settings", "sources", "store", "stored_analyzer", "up_to_date", "upstream"),
 )
-NOT_IN_STATEMENTS = {"described", "execution_context", "format", "handlers", "states", "storage"}
+NOT_IN_STATEMENTS = {
+    "described",
+    "execution_context",
+    "format",
+    "format_in",
+    "handlers",
+    "states",
+    "storage",
+}
 NOT_IN_STATEMENTS |= {"streams", "verifications"}
 
 

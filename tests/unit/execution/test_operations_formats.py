@@ -8,6 +8,7 @@ import pytest
 
 from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.errors import InvalidDefinitionError
+from dbt.adapters.spark_mt.definition.table_format import Capability
 from tests.behaviour.adoption import adopt
 from tests.behaviour.memory import MemoryTables
 from tests.behaviour.suite import SUMS, create, or_alter, prepare
@@ -20,9 +21,23 @@ STRICT, LOOSE = "(k INT NOT NULL, total BIGINT)", "(k INT, total BIGINT)"
 def tables():
     made = MemoryTables()
     prepare(made)
-    format_ = replace(made.environment.format, capabilities=frozenset())
-    made.environment = replace(made.environment, format=format_)
-    return made
+    return with_capabilities(made, Capability.MATERIALIZED_TABLE)
+
+
+def with_capabilities(tables, *capabilities):
+    """Let the format have these features only."""
+    format_ = replace(tables.environment.format, capabilities=frozenset(capabilities))
+    environment = replace(tables.environment, format=format_, format_in=lambda _: format_)
+    tables.environment = environment
+    return tables
+
+
+@pytest.mark.parametrize("form", ["CREATE", "CREATE OR ALTER", "CREATE OR REPLACE"])
+def test_a_format_whose_tables_are_only_read_has_no_materialized_table(tables, form):
+    with raises(conditions.FORMAT_FEATURE) as raised:
+        create(with_capabilities(tables), SUMS, form=form)
+    assert raised.value.parameters["feature"] == Capability.MATERIALIZED_TABLE.value
+    assert tables.find("t").name == tables.name("t")
 
 
 @pytest.mark.parametrize("form", ["CREATE", "CREATE OR ALTER", "CREATE OR REPLACE"])

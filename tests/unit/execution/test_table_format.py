@@ -7,11 +7,13 @@ from dataclasses import replace
 
 import pytest
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.errors import CommitConflictError
 from dbt.adapters.spark_mt.definition.table_format import TableRef
 from dbt.adapters.spark_mt.execution.table_format import InstalledTables
 from tests.behaviour.table_format import DDL, FormatWorld, TableFormatContract
+from tests.support.errors import raises
 from tests.support.memory.catalog import MemoryCatalog
 from tests.support.memory.table_format import FORMAT
 from tests.support.memory.tables import ForbiddenNullError, NamedRows, UnreadableVersionError
@@ -150,6 +152,19 @@ def test_each_table_is_read_by_its_own_format():
     assert {ref.format: commit.version for (ref, _), commit in found.items()} == newest
     assert tables.of(second) is tables.named("other") is other.tables
     assert (tables.default, tables.named("parquet")) == (one.tables, None)
+
+
+def test_a_format_whose_tables_are_only_read_is_refused_where_one_is_written():
+    one, other = MemoryWorld(), MemoryWorld()
+    other.tables = OtherTables(other._catalog, other._tick)
+    tables = InstalledTables(one.tables, sources=(other.tables,))
+    ref = one.ref(one.table())
+    only_read = replace(ref, format="other")
+    assert tables.written(ref) is one.tables
+    assert tables.of(only_read) is other.tables
+    with raises(conditions.FORMAT_WITHOUT_TABLES) as raised:
+        tables.written(only_read)
+    assert raised.value.parameters["table"] == str(ref.name)
 
 
 def test_the_changes_of_all_tables_of_a_format_have_one_reader():

@@ -328,7 +328,9 @@ def test_a_query_may_not_read_its_own_table():
 
 def test_a_short_name_is_a_table_of_the_session_s_schema():
     analyzer = engine(table_source("t"))
-    resolver = Resolver(analyzer, analyzer, Settings(), lambda: NOW, StrategyChecks(), FORMAT)
+    resolver = Resolver(
+        analyzer, analyzer, Settings(), lambda: NOW, StrategyChecks(), lambda _: FORMAT
+    )
     with pytest.raises(MaterializedTableError) as caught:
         resolver.resolve(TableName("T"), declared(), None)
     assert caught.value.condition == "MATERIALIZED_TABLE_READS_ITSELF"

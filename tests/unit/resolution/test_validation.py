@@ -60,7 +60,7 @@ def test_a_query_that_gives_one_name_twice_goes_by_the_order_of_its_names():
     assert "`b`" in problem
 
 
-PLAIN = replace(FORMAT, title="Plain", capabilities=frozenset())
+PLAIN = replace(FORMAT, title="Plain", capabilities=frozenset({Capability.MATERIALIZED_TABLE}))
 
 
 def lacks(definition, there=(), table_format=PLAIN):

@@ -108,6 +108,16 @@ def test_strict_refuses_a_query_with_every_obstacle():
     assert violation.endswith("(GLOBAL_LIMIT)")
 
 
+def test_changes_that_are_found_by_comparing_all_rows_are_so_only_where_the_option_is_strict():
+    extent = ChangeExtent(ChangeKind.REMOVED, 1, 1_000_000, "the mode to by-row")
+    choice = choose(*table(options=()), None, now(extent))
+    assert (choice.strategy, codes(choice)) == ("recompute", ["MERGE_ON_READ_SOURCE"])
+    assert choice.reasons[0].subject == ORDERS
+    assert choice.reasons[0].text.endswith("set the mode to by-row")
+    choice = choose(*table(), None, now(extent))
+    assert (choice.strategy, choice.reasons[0].code) == (NAME, "MERGE_ON_READ_SOURCE")
+
+
 def test_small_sources_and_large_changes_are_read_whole_unless_the_option_is_strict():
     small, large = (ChangeExtent(ChangeKind.REMOVED, *size) for size in ((1, 400_000), (16, 100)))
     for extent, code in ((small, "SMALL_SOURCES"), (large, "CHANGE_TOO_LARGE")):

@@ -113,7 +113,7 @@ def test_a_clause_alone_changes_no_function(options):
 
 
 def _resolver():
-    return Resolver(Engine(), Engine(), SETTINGS, lambda: NOW, StrategyChecks(), FORMAT)
+    return Resolver(Engine(), Engine(), SETTINGS, lambda: NOW, StrategyChecks(), lambda _: FORMAT)
 
 
 @pytest.mark.parametrize("text", ["counts", "counts=module", "=m:f", "a=m:f,,", "a=:f"])

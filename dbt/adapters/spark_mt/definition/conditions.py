@@ -247,8 +247,17 @@ CLUSTER_COLUMN = _invalid(
 FORMAT_FEATURE = _invalid(
     "MATERIALIZED_TABLE_FORMAT_FEATURE",
     "A definition has a feature that the format of the table lacks.",
-    text="Materialized table {table}: a {format} table cannot have {feature}.",
+    text="Materialized table {table}: tables of {format} cannot have {feature}.",
     remedy="Leave it out, and run the statement again.{alternative} Nothing was changed.",
+)
+FORMAT_WITHOUT_TABLES = _invalid(
+    "MATERIALIZED_TABLE_FORMAT_WITHOUT_TABLES",
+    "A materialized table has a format whose tables are only read.",
+    text="Table {table} has the format {format}, whose tables are only read as sources.",
+    remedy=(
+        "Create the materialized table under a name of a catalog that has another format. "
+        "Nothing was changed."
+    ),
 )
 REPEATED_COLUMN = _invalid(
     "MATERIALIZED_TABLE_REPEATED_COLUMN",
@@ -696,6 +705,18 @@ UNSUPPORTED_PYTHON = _definition(
         "Make a new environment with one of these (python{newest} -m venv .venv) and install "
         "dbt-spark-mt there. To try this one all the same, set the environment variable "
         "{variable}=true. Nothing was started."
+    ),
+)
+UNSUPPORTED_SPARK = Condition(
+    error_classes.MaterializedTableError,
+    Group.SPARK,
+    "MATERIALIZED_TABLE_UNSUPPORTED_SPARK",
+    "No release of a table format is tested with a Spark.",
+    text="This is Spark {spark}, and dbt-spark-mt is tested with {supported}.",
+    remedy=(
+        "Install one of these (pip install 'pyspark~={newest}.0'), or connect to one. To try "
+        "this one all the same, name {attempt} under `server_side_parameters` of the profile and "
+        "set the environment variable {variable}=true. Nothing was changed."
     ),
 )
 UNSUPPORTED_DBT = Condition(

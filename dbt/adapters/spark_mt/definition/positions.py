@@ -191,11 +191,14 @@ class ChangeExtent:
         kind: What happened. Rows that were removed and added again count as removed.
         changed: At most about how many rows came, changed or went.
         rows: How many rows the source has at the end.
+        compared: What to set so that the changes can be read without a comparison of all rows of
+            both positions; empty where they can.
     """
 
     kind: ChangeKind
     changed: int = 0
     rows: int = 0
+    compared: str = ""
 
 
 SourcePositions = tuple[tuple[str, FollowedPosition], ...]

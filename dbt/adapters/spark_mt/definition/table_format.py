@@ -35,6 +35,7 @@ class CommitEffect(Enum):
 class Capability(Enum):
     """A feature of definitions that not every format has."""
 
+    MATERIALIZED_TABLE = "the rows of a materialized table"
     CLUSTERING = "CLUSTER BY"
     LATER_NOT_NULL = "NOT NULL on a column that allows NULL so far"
 
@@ -120,8 +121,11 @@ class TableFormat:
         compaction: The statement that merges the small files of a `{table}`.
         catalog_class: The class of `spark_catalog` that reads the format's tables, and adds nothing
             to what Spark's own catalog says of them.
+        catalogs: The classes of catalogs in which every new table has the format.
+        unversioned: Properties, with values, of tables that keep no versions that can be ordered.
         capabilities: Which features of definitions its tables can have. A definition with another
             one is refused by `resolution.validation.check_capabilities`.
+        has_streams: Whether its tables can be read as streams.
         properties_doc: What the documentation says of the format's own properties: key, values
             and meaning.
     """
@@ -138,7 +142,10 @@ class TableFormat:
     effects: Mapping[str, CommitEffect] = field(default_factory=dict)
     compaction: str = ""
     catalog_class: str = ""
+    catalogs: frozenset[str] = frozenset()
+    unversioned: Mapping[str, str] = field(default_factory=dict)
     capabilities: frozenset[Capability] = frozenset()
+    has_streams: bool = True
     properties_doc: tuple[str, str, str] = ("", "", "")
     conditions: Conditions = field(default_factory=Conditions)
     confs: EngineConfs = field(default_factory=EngineConfs)
@@ -183,6 +190,17 @@ class TableFormats:
         """Return the format of a provider, in any case; None where its tables have no versions."""
         folded = (provider or "").lower()
         return next((each for each in self.known if each.name == folded), None)
+
+    @property
+    def written(self) -> TableFormats:
+        """Those that have materialized tables."""
+        has_tables = Capability.MATERIALIZED_TABLE
+        return TableFormats(tuple(each for each in self.known if has_tables in each.capabilities))
+
+    def of_catalog(self, class_: str) -> TableFormat:
+        """Return the format of the tables that are made in a catalog of a class."""
+        found = (each for each in self.known if class_ in each.catalogs)
+        return next(found, self.default)
 
     def is_maintained(self, key: str) -> bool:
         """Whether a format sets a property without being asked."""

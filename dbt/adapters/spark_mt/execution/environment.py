@@ -62,6 +62,7 @@ class Environment:
 
     Args:
         format: The names of the format in which materialized tables are stored.
+        format_in: Returns those of the tables that are made in a catalog.
         states: Reads the changes of sources that their readers have not read.
         settings: Reads the settings in force.
         confs: Reads Spark confs for the output of values (time zone, redaction).
@@ -81,6 +82,7 @@ class Environment:
     """
 
     format: TableFormat
+    format_in: Callable[[str], TableFormat]
     store: TableStore
     upstream: UpstreamDefinitions
     sources: SourceReader
@@ -162,7 +164,7 @@ class Environment:
         if lease is not None:
             settings = settings.derived_as(Settings.from_confs(dict(lease.settings)))
         return Resolver(
-            self.analyzer, self.upstream, settings, self.clock, StrategyChecks(), self.format
+            self.analyzer, self.upstream, settings, self.clock, StrategyChecks(), self.format_in
         )
 
 

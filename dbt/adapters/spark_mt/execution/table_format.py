@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
+from dbt.adapters.spark_mt.definition import conditions
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
@@ -255,12 +257,8 @@ class SmallTables(Protocol):
         """
 
 
-class VersionedTables(Protocol[SessionT_contra, RowsT]):
-    """Tables of a format: their history, their commits, their changes and their maintenance.
-
-    A write makes one commit. The caller of `commit` passes the number that fences the commit, and
-    its metadata.
-    """
+class SourceTables(Protocol[SessionT_contra, RowsT_co]):
+    """Tables of a format as sources: their history, their versions and their changes."""
 
     @property
     def format(self) -> TableFormat:
@@ -273,22 +271,45 @@ class VersionedTables(Protocol[SessionT_contra, RowsT]):
     # Identity and layout
 
     def ref(self, name: TableName, location: str) -> TableRef:
-        """Return a table by its full name and the location that the catalog or an error has."""
+        """Return a table by its full name and the location that the catalog or an error has.
+
+        Raises:
+            MaterializedTableError: Tables of its catalog cannot be read as sources.
+        """
+        ...
 
     def directory(self, table: TableRef) -> str:
         """Return the path of the directory in which a table's files are."""
+        ...
 
     def identity(self, session: SessionT_contra, table: TableRef) -> str:
         """Return the format's own identity of a table, which a copy of it does not have."""
+        ...
 
     def partition_columns(self, session: SessionT_contra, name: TableName) -> tuple[str, ...]:
         """Return the columns by which a table is partitioned."""
+        ...
 
     def as_of(self, table: TableRef, version: int) -> str:
-        """Return what a query reads for a table at one of its versions, as text after FROM."""
+        """Return what a query reads for a table at one of its versions, as text after FROM.
 
-    def changes(self, session: SessionT_contra) -> TableChanges[RowsT]:
+        Raises:
+            SourceNotFoundError: The format finds versions by their identities, and the table no
+                longer has this one.
+        """
+        ...
+
+    def changes(self, session: SessionT_contra) -> TableChanges[RowsT_co]:
         """Return a reader of changes between versions."""
+        ...
+
+
+class VersionedTables(SourceTables[SessionT_contra, RowsT], Protocol[SessionT_contra, RowsT]):
+    """Tables of a format that has materialized tables: also their commits and maintenance.
+
+    A write makes one commit. The caller of `commit` passes the number that fences the commit, and
+    its metadata.
+    """
 
     # Commits
 
@@ -465,20 +486,41 @@ class InstalledTables(Generic[TablesT_co]):
     """Tables of all installed formats, each with the implementation of its own format.
 
     Args:
-        known: The implementations; the first one has the tables that name no format.
+        default: The implementation that has the tables that name no format.
+        others: Those of the other formats that have materialized tables.
+        sources: Those of the formats whose tables are only read.
     """
 
-    def __init__(self, *known: TablesT_co) -> None:
-        self._known = {each.format.name: each for each in known}
-        self.default = known[0]
+    def __init__(
+        self,
+        default: TablesT_co,
+        *others: TablesT_co,
+        sources: Sequence[SourceTables[Any, Any]] = (),
+    ) -> None:
+        self.default = default
+        self._written = {each.format.name: each for each in (default, *others)}
+        self._known: dict[str, SourceTables[Any, Any]] = {**self._written}
+        self._known |= {each.format.name: each for each in sources}
 
-    def named(self, provider: str) -> TablesT_co | None:
+    def named(self, provider: str) -> SourceTables[Any, Any] | None:
         """Return the format of a provider, in lower case; None if its tables have no versions."""
         return self._known.get(provider)
 
-    def of(self, table: TableRef) -> TablesT_co:
+    def of(self, table: TableRef) -> SourceTables[Any, Any]:
         """Return the format of a table."""
         return self._known[table.format]
+
+    def written(self, table: TableRef) -> TablesT_co:
+        """Return the format of a materialized table.
+
+        Raises:
+            MaterializedTableError: Tables of its format are only read.
+        """
+        found = self._written.get(table.format)
+        if found is None:
+            title = self.of(table).format.title
+            raise conditions.FORMAT_WITHOUT_TABLES(table=table.name, format=title)
+        return found
 
     def history(self, table: TableRef) -> TableHistory:
         """Return what reads the commits of a table."""

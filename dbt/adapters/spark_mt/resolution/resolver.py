@@ -126,7 +126,7 @@ class Resolver:
         settings: The settings in force.
         clock: Returns the current instant, aware.
         checks: Checks a definition whose clauses all have values.
-        format: The format of the tables.
+        format_in: Returns the format of the tables that are made in a catalog.
     """
 
     analyzer: QueryAnalyzer
@@ -134,7 +134,7 @@ class Resolver:
     settings: Settings
     clock: Callable[[], datetime]
     checks: DefinitionChecks
-    format: TableFormat
+    format_in: Callable[[str], TableFormat]
 
     def resolve(
         self,
@@ -173,7 +173,8 @@ class Resolver:
         definition, definition_errors = self._define(str(table), declared, analyzed, stored)
         errors += definition_errors
         there = stored.resolved.columns if stored else statement_context.columns
-        errors += validation.check_capabilities(str(table), definition, there, self.format)
+        format_ = self.format_in(table.catalog or "")
+        errors += validation.check_capabilities(str(table), definition, there, format_)
         comparable = comparable_part(definition, stored, definition_errors)
         if errors and statement_context.compare is not None and comparable is not None:
             errors += statement_context.compare(comparable)

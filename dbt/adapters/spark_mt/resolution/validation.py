@@ -31,10 +31,14 @@ if TYPE_CHECKING:
     )
 
 _ALTERNATIVES = {
+    Capability.MATERIALIZED_TABLE: (
+        " Name the table in a catalog of another format, such as spark_catalog. Its query may read"
+        " tables of this one."
+    ),
     Capability.LATER_NOT_NULL: (
         " CREATE OR REPLACE makes a table whose column is NOT NULL from its first row on. It"
         " computes all rows again."
-    )
+    ),
 }
 
 
@@ -80,7 +84,7 @@ def check_capabilities(
         there: The columns that the table has; none where it is created or replaced.
         table_format: The format of the table.
     """
-    wanted: dict[Capability, str] = {}
+    wanted: dict[Capability, str] = {Capability.MATERIALIZED_TABLE: ""}
     if definition.declared.clustered_by:
         wanted[Capability.CLUSTERING] = ""
     nullable = {c.name for c in there if c.nullable}

@@ -6,7 +6,7 @@ import uuid
 from datetime import datetime, timezone
 from functools import partial
 from threading import Thread
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 from weakref import WeakKeyDictionary
 
 from dbt.adapters.spark_mt.execution import context, verification
@@ -21,6 +21,10 @@ from dbt.adapters.spark_mt.spark.catalog.table_details import NewestVersions, Ta
 from dbt.adapters.spark_mt.spark.delta.log import DeltaLog, DriverLog
 from dbt.adapters.spark_mt.spark.delta.small_tables import SmallDeltaTables
 from dbt.adapters.spark_mt.spark.delta.tables import DeltaTables
+from dbt.adapters.spark_mt.spark.formats.installed import FORMATS
+from dbt.adapters.spark_mt.spark.iceberg.history import IcebergHistory
+from dbt.adapters.spark_mt.spark.iceberg.metadata import DriverMetadata, SqlMetadata
+from dbt.adapters.spark_mt.spark.iceberg.tables import IcebergTables
 from dbt.adapters.spark_mt.spark.query.query_rows import QueryRows
 from dbt.adapters.spark_mt.spark.query.sources import SparkSourceReader
 from dbt.adapters.spark_mt.spark.query.stored_queries import (
@@ -52,8 +56,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from dbt.adapters.spark_mt.definition.columns import Pairs, TableName
+    from dbt.adapters.spark_mt.definition.table_format import TableFormat
     from dbt.adapters.spark_mt.execution.leases import LeaseCache
     from dbt.adapters.spark_mt.spark.catalog.table_details import SparkFormat, SparkTables
+    from dbt.adapters.spark_mt.spark.query.stream_sources import StreamableTables
     from dbt.adapters.spark_mt.spark.registry.system_table import RunInBackground
 
 
@@ -118,11 +124,7 @@ class SparkEnvironment:
         log = self.log = SparkSystemLog(spark, registry, now_ms, versions)
         self.leases = SparkLeaseLog(leases, versions, _names(spark, files), files)
         settings = partial(_settings, spark)  # no method: a part must not refer to the environment
-        parts: StreamParts | None = None  # none over Connect: streams run in the driver's process
-        if files is not None:
-            checkpoints = Checkpoints(spark, files, settings)
-            queries = StreamQueries(sources, tables.named, settings)
-            parts = _parts(tables, self.details, checkpoints, queries, now_ms)
+        parts = _stream_parts(spark, files, tables, self.details, sources, settings, now_ms)
         seen = SeenTables(tables, self.details, known or KnownQueries())
         stored = StoredQueries(self.sessions, settings, seen)
         rows = QueryRows(sources, tables, self.details, stored)
@@ -130,6 +132,7 @@ class SparkEnvironment:
         content = ContentWriter(self.sessions, rows, tables, self.details, filler)
         self.value = Environment(
             format=tables.default.format,
+            format_in=partial(_format_in, spark),
             store=store,
             upstream=store,
             sources=sources,
@@ -193,20 +196,27 @@ _VERIFICATIONS = verification.VerificationQueue(_in_thread)
 """The verifications of this process, whatever session made the commits."""
 
 
+def _stream_parts(
+    spark: SparkSession,
+    files: DriverFiles | None,
+    tables: InstalledTables[DeltaTables],
+    details: TableDetails,
+    sources: SparkSourceReader,
+    settings: Callable[[], Settings],
+    now_ms: Callable[[], int],
+) -> StreamParts | None:
+    """Return the parts of streams; None over Connect: streams run in the driver's process."""
+    if files is None:
+        return None
+    checkpoints = Checkpoints(spark, files, settings)
+    queries = StreamQueries(sources, partial(_streamable, tables), settings)
+    return StreamParts(checkpoints, queries, BatchWriter(tables, details, checkpoints, now_ms))
+
+
 def _filler(
     sessions: private_session.PrivateSessions, parts: StreamParts | None, errors: WriteErrors
 ) -> StreamFiller | None:
     return None if parts is None else StreamFiller(sessions, parts, errors)
-
-
-def _parts(
-    tables: SparkTables,
-    details: TableDetails,
-    checkpoints: Checkpoints,
-    queries: StreamQueries,
-    now_ms: Callable[[], int],
-) -> StreamParts:
-    return StreamParts(checkpoints, queries, BatchWriter(tables, details, checkpoints, now_ms))
 
 
 class SparkStorage:
@@ -240,7 +250,7 @@ class SparkStorage:
 
     def _format(self, name: TableName) -> SparkFormat:
         table = self._details.table(name)
-        return self._tables.default if table is None else self._tables.of(table)
+        return self._tables.default if table is None else self._tables.written(table)
 
     def remove_dead_checkpoints(self, table_ids: frozenset[str]) -> None:
         if self._parts is not None:
@@ -257,9 +267,19 @@ def installed_tables(
         spark: The session.
         files: The driver's file systems, by which logs are read without jobs; None for Connect.
     """
-    return InstalledTables(
-        DeltaTables(DeltaLog(spark) if files is None else DriverLog(spark, files))
-    )
+    delta = DeltaTables(DeltaLog(spark) if files is None else DriverLog(spark, files))
+    reader = SqlMetadata(spark) if files is None else DriverMetadata(spark)
+    return InstalledTables(delta, sources=(IcebergTables(spark, IcebergHistory(reader)),))
+
+
+def _streamable(tables: InstalledTables[DeltaTables], provider: str) -> StreamableTables | None:
+    """Return the format of a provider; None where none of its tables can be read as a stream."""
+    found = tables.named(provider)
+    return cast("StreamableTables", found) if found and found.format.has_streams else None
+
+
+def _format_in(spark: SparkSession, catalog: str) -> TableFormat:
+    return FORMATS.of_catalog(spark.conf.get(f"spark.sql.catalog.{catalog}", None) or "")
 
 
 def _small_tables(spark: SparkSession, files: DriverFiles | None) -> SmallDeltaTables | None:

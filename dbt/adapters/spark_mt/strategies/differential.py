@@ -252,6 +252,8 @@ def _extent(
     kinds = {name: extent.kind for name, extent in extents.items()}
     if unknown := tuple(strategy.disallowed(kinds, ChangeKind.ADDED, ChangeKind.REMOVED)):
         return unknown, False
+    if compared := tuple(_compared(extents)):
+        return compared, is_strict
     text = f"about {changed} of {rows} source rows changed"
     if changed > LARGEST_SHARE * rows:
         found = Reason("CHANGE_TOO_LARGE", "", f"{text}, more than {LARGEST_SHARE:.0%}")
@@ -260,6 +262,17 @@ def _extent(
     else:
         return (Reason("SMALL_CHANGE", "", text),), True
     return (found,), is_strict
+
+
+def _compared(extents: Mapping[str, ChangeExtent]) -> Iterator[Reason]:
+    """Yield the sources whose changes are found by a comparison of all of their rows."""
+    for name, extent in extents.items():
+        if extent.compared:
+            text = (
+                f"the changes of {name} are found by comparing all of its rows, as it marks rows "
+                f"as deleted; set {extent.compared}"
+            )
+            yield Reason("MERGE_ON_READ_SOURCE", name, text)
 
 
 def _last(costs: Mapping[str, strategy.Cost]) -> tuple[strategy.Cost, strategy.Cost]:

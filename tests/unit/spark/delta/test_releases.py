@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.releases import UNTESTED
 from dbt.adapters.spark_mt.spark.delta import releases
 from dbt.adapters.spark_mt.spark.delta.releases import PAIRS, check_named, delta_package
@@ -24,7 +25,7 @@ def test_each_spark_gets_a_delta_that_is_made_for_it():
 
 @pytest.mark.parametrize("spark", ["3.5.1", "4.0.1", "4.3.0", "5.0.0.dev0"])
 def test_a_spark_without_a_delta_is_refused(spark):
-    with raises(delta_format.UNSUPPORTED_SPARK) as raised:
+    with raises(conditions.UNSUPPORTED_SPARK) as raised:
         delta_package(spark)
     assert raised.value.parameters["spark"] == spark
     assert raised.value.parameters["newest"] == PAIRS[-1].spark

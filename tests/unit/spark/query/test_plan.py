@@ -55,6 +55,24 @@ def test_a_table_whose_texts_are_padded_has_its_name() -> None:
     assert (plan.relations, plan.unnamed) == ((PlanRelation(("c", "d", "a")),), 0)
 
 
+@pytest.mark.parametrize(
+    ("leaf", "moves"),
+    [
+        ("RelationV2[id#1] ice.d.a", False),
+        ("RelationV2[id#1] ice.d.a VERSION AS OF '55370'", False),
+        ("RelationV2[id#1] ice.d.a VERSION AS OF 55370", False),
+        ("RelationV2[id#1] ice.d.a VERSION AS OF 'audit'", True),
+        ("RelationV2[id#1] ice.d.a VERSION AS OF '5 a'", True),
+        ("RelationV2[id#1] ice.d.a TIMESTAMP AS OF 1795809941819000", True),
+        ("Relation ice.d.a[id VERSION AS OF x#1] parquet", False),
+    ],
+)
+def test_a_branch_a_tag_and_a_time_may_become_another_version(leaf: str, *, moves: bool) -> None:
+    plan = read_plan(plan_of("   +- SubqueryAlias ice.d.a", f"      +- {leaf}"))
+    assert plan is not None
+    assert plan.relations == (PlanRelation(("ice", "d", "a"), moves=moves),)
+
+
 def test_temporary_views_have_one_part() -> None:
     plan = read_plan(plan_of("   +- SubqueryAlias tv", "      +- View (`tv`, [x#1])"))
     assert plan is not None

@@ -80,7 +80,7 @@ def table_of(details: TableDetails, name: TableName) -> TableRef:
 
 def format_of(tables: SparkTables, details: TableDetails, name: TableName) -> SparkFormat:
     """Return the format of a materialized table; raises as `table_of`."""
-    return tables.of(table_of(details, name))
+    return tables.written(table_of(details, name))
 
 
 def raise_if_other_table(

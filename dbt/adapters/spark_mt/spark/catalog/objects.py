@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from dbt.adapters.spark_mt.definition.table_format import TableFormat
     from dbt.adapters.spark_mt.spark.session.errors import SparkFailure
 
 
@@ -141,6 +142,17 @@ def providers_of(spark: SparkSession, names: Iterable[TableName]) -> dict[TableN
     for (catalog, schema), tables in schemas.items():
         found |= _listed(spark, f"{quote(catalog)}.{quote(schema)}", tables)
     return found
+
+
+def keeps_versions(spark: SparkSession, name: TableName, format_: TableFormat) -> bool:
+    """Whether a table of a format keeps versions: not each table of each format does."""
+    if not format_.unversioned:
+        return True
+    if "/" in name.name:  # a path, of which the catalog knows no properties
+        return False
+    rows = spark.sql(f"SHOW TBLPROPERTIES {name.sql}").collect()
+    properties = {row["key"]: row["value"] for row in rows}
+    return not any(properties.get(key) == value for key, value in format_.unversioned.items())
 
 
 def _listed(spark: SparkSession, schema: str, tables: list[TableName]) -> dict[TableName, str]:

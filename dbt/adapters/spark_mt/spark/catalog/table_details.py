@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from dbt.adapters.spark_mt.definition.table_format import TableRef
 from dbt.adapters.spark_mt.execution.table_format import TableDescription
 from dbt.adapters.spark_mt.query.analyzer import SourceKind
-from dbt.adapters.spark_mt.spark.catalog.objects import describe_function, describe_view
+from dbt.adapters.spark_mt.spark.catalog.objects import (
+    describe_function,
+    describe_view,
+    keeps_versions,
+)
 from dbt.adapters.spark_mt.spark.formats.installed import FORMATS
 from dbt.adapters.spark_mt.spark.session import errors as spark_errors
 from dbt.adapters.spark_mt.spark.session.private_session import is_connect
@@ -184,11 +188,14 @@ class TableDetails:
                 if not self._spark.catalog.tableExists(name.sql):
                     return NoTable()
             return self._why_not(name, error)
-        if facts.get("Type") == "VIEW":
-            return NoTable("view")
+        return NoTable("view") if facts.get("Type") == "VIEW" else self._found(name, facts)
+
+    def _found(self, name: TableName, facts: Mapping[str, str]) -> TableDetail:
         provider = facts.get("Provider", "").lower()
-        format_ = self._tables.named(provider)
-        return OtherTable(provider) if format_ is None else format_.ref(name, facts["Location"])
+        tables = self._tables.named(provider)
+        if tables is None or not keeps_versions(self._spark, name, tables.format):
+            return OtherTable(provider)
+        return tables.ref(name, facts["Location"])
 
     def _why_not(self, name: TableName, error: Exception) -> NoTable:
         failure = spark_errors.failure_of(error)

@@ -15,23 +15,20 @@ from urllib.parse import unquote
 
 from dbt.adapters.spark_mt.definition.columns import quote, quote_text
 from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, ChangeExtent, ChangeKind
-from dbt.adapters.spark_mt.execution.table_format import is_comparable
-from dbt.adapters.spark_mt.query.bags import BagColumn, difference_query, weighted_query
 from dbt.adapters.spark_mt.spark.delta.schemas import (
     changed_types,
     has_moved_columns,
     maps_names,
 )
 from dbt.adapters.spark_mt.spark.formats.delta import DELETION_VECTORS, as_of
+from dbt.adapters.spark_mt.spark.query import version_rows
 from dbt.adapters.spark_mt.spark.query.query_relations import has_rows
 from dbt.adapters.spark_mt.spark.session.errors import suppress_spark_errors, unlogged
-from dbt.adapters.spark_mt.spark.session.types import ddl_type
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
-    from pyspark.sql import Row, SparkSession
-    from pyspark.sql.types import StructField, StructType
+    from pyspark.sql import SparkSession
 
     from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.definition.table_format import TableRef
@@ -40,7 +37,6 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.spark.delta.log import DeltaLog
 
 
-_WEIGHT = "__materialized_table_weight"
 _FILE_METADATA = "_metadata"
 _CHANGE_FEED = "delta.enableChangeDataFeed"
 _UNIQUE_NAME = re.compile(
@@ -107,13 +103,14 @@ class RangeReader:
     def __init__(self, spark: SparkSession, log: DeltaLog) -> None:
         self._spark = spark
         self._log = log
-        self._schemas: dict[tuple[TableName, int], StructType] = {}
+        self._versions = version_rows.VersionRows(
+            spark, lambda table, version: as_of(table.name, version), log.keeps_columns
+        )
         self._found: dict[tuple[TableRef, int, int], FileChanges | None] = {}
-        self._kept_columns: dict[tuple[TableRef, int, int], bool] = {}
 
     def changed_types(self, range_: VersionRange) -> tuple[str, ...]:
         """As `TableChanges.changed_types`; the log has the schemas of both versions."""
-        if range_.is_empty or range_.after == BEFORE_ALL or self._keeps_columns(range_):
+        if range_.is_empty or range_.after == BEFORE_ALL or self._versions.keeps_columns(range_):
             return ()
         after, upto = range_.after.version, range_.upto.version
         now = self._log.table_schema(range_.table, upto, after=after)
@@ -123,7 +120,7 @@ class RangeReader:
         if not before:  # the log was cleaned up to a checkpoint
             if maps_names(now):
                 return ("the names of columns in the data files are not known",)
-            before = self._schema(range_, after).json()
+            before = self._versions.schema(range_, after).json()
         return changed_types(before, now, range_.columns)
 
     def kind(self, range_: VersionRange, *, net: bool) -> ChangeKind:
@@ -143,7 +140,7 @@ class RangeReader:
         """Return what happened, by the log alone where it shows that."""
         if not net and self._counts_changed_rows(range_, changes.removing):
             return ChangeKind.REMOVED
-        if changes.removes_rows or not (changes.named or self._is_comparable(range_)):
+        if changes.removes_rows or not (changes.named or self._versions.is_comparable(range_)):
             return self._compared(range_, changes)
         for version, files in changes.added.items():
             if version != range_.upto.version and changes.named:  # rewritten since: still there?
@@ -218,30 +215,24 @@ class RangeReader:
         recorded = self._recorded(range_, weight) if changes is not _UNKNOWN else None
         found = (recorded, self._of_files(range_, changes, weight))
         queries = tuple(query for query in found if query)
-        if not self._is_comparable(range_):
+        if not self._versions.is_comparable(range_):
             return queries
-        columns = self._columns(range_)
-        return tuple(
-            self._completed(range_, weighted_query(columns, rows, weight), weight)
-            for rows in queries
-        )
+        return tuple(self._versions.weighted(range_, rows, weight) for rows in queries)
 
     def _of_files(self, range_: VersionRange, changes: FileChanges, weight: str) -> str:
         files, before, after = changes.files_to_read, range_.after.version, range_.upto.version
-        return (
-            f"SELECT *, 1L AS {weight} FROM (\n{self._rows(range_, after, files)}\n)\nUNION ALL\n"
-            f"SELECT *, -1L AS {weight} FROM (\n{self._rows(range_, before, files)}\n)"
-        )
+        rows, others = (self._rows(range_, version, files) for version in (after, before))
+        return version_rows.of_both(rows, others, weight)
 
     def _recorded(self, range_: VersionRange, weight: str) -> str | None:
         """Return the rows of the change data feed; None where it cannot cover the range."""
         before, after = range_.after.version, range_.upto.version
-        if self._schema(range_, before) != self._schema(range_, after):
+        if self._versions.schema(range_, before) != self._versions.schema(range_, after):
             return None
         if not feeds_changes(properties_of(self._spark, range_.table.name)):
             return None
         feed = f"table_changes({quote_text(range_.table.name.sql)}, {before + 1}, {after})"
-        columns = self._listed(range_)
+        columns = self._versions.listed(range_)
         counts = "IF(_change_type IN ('insert', 'update_postimage'), 1L, -1L)"
         return f"SELECT {columns}, {counts} AS {weight} FROM {feed}"
 
@@ -255,16 +246,13 @@ class RangeReader:
 
         A comparison of files costs more than the query of many a table.
         """
-        if not self._is_comparable(range_):
+        if not self._versions.is_comparable(range_):
             return ChangeKind.REMOVED
-        *feed, files = (
-            f"SELECT min({_WEIGHT}) AS least, max({_WEIGHT}) AS most FROM (\n{rows}\n)"
-            for rows in self._both_ways(range_, changes, _WEIGHT)
-        )
-        for query in feed:
+        *feed, files = self._both_ways(range_, changes, self._versions.kind_weight)
+        for rows in feed:
             with suppress_spark_errors(lambda failure: not failure.is_cancelled), unlogged():
-                return _kind_of(self._spark.sql(query).collect()[0])
-        return _kind_of(self._spark.sql(files).collect()[0])
+                return self._versions.kind(rows)
+        return self._versions.kind(files)
 
     def _difference(self, range_: VersionRange, changes: FileChanges, one: int, other: int) -> str:
         """Return the rows at one version that another lacks, each as often as it is missing.
@@ -273,65 +261,16 @@ class RangeReader:
         more than needed, and enough to find the keys that changes touch.
         """
         rows = self._rows(range_, one, changes.files_to_read)
-        if not self._is_comparable(range_):
+        if not self._versions.is_comparable(range_):
             return rows
         others = self._rows(range_, other, changes.files_to_read)
-        return self._completed(range_, difference_query(self._columns(range_), rows, others))
+        return self._versions.difference(range_, rows, others)
 
     def _rows(self, range_: VersionRange, version: int, files: Iterable[str] | None = None) -> str:
-        there = {f.name.lower() for f in self._schema(range_, version)}
-        columns = self._listed(range_, there)
-        query = f"SELECT {columns} FROM {range_.table.name.sql} VERSION AS OF {version}"
         if files is None:
-            return query
-        return f"{query} WHERE {_FILE_METADATA}.file_name IN ({', '.join(map(quote_text, files))})"
-
-    def _listed(self, range_: VersionRange, there: Collection[str] | None = None) -> str:
-        """Return the columns of the end of a range as SELECT items: NULL for what is not read."""
-        read = {f.name.lower() for f in self._read(range_)}
-        return ", ".join(
-            quote(f.name)
-            if f.name.lower() in read and (there is None or f.name.lower() in there)
-            else f"CAST(NULL AS {ddl_type(f.dataType)}) AS {quote(f.name)}"
-            for f in self._schema(range_, range_.upto.version)
-        )
-
-    def _completed(self, range_: VersionRange, rows: str, *more: str) -> str:
-        """Return rows of the columns that are read with all columns of the end of a range."""
-        if len(self._read(range_)) == len(self._schema(range_, range_.upto.version)):
-            return rows
-        return f"SELECT {', '.join((self._listed(range_), *more))} FROM (\n{rows}\n)"
-
-    def _is_comparable(self, range_: VersionRange) -> bool:
-        return all(is_comparable(ddl_type(field.dataType)) for field in self._read(range_))
-
-    def _columns(self, range_: VersionRange) -> tuple[BagColumn, ...]:
-        return tuple(BagColumn.of(quote(f.name), ddl_type(f.dataType)) for f in self._read(range_))
-
-    def _read(self, range_: VersionRange) -> list[StructField]:
-        """Return the columns at the end of a range that are read."""
-        return [
-            field
-            for field in self._schema(range_, range_.upto.version)
-            if range_.columns is None or field.name.lower() in range_.columns
-        ]
-
-    def _schema(self, range_: VersionRange, version: int) -> StructType:
-        """Return the columns of a version, which never change; reading them costs 0.03 s."""
-        if version == range_.after.version and self._keeps_columns(range_):
-            version = range_.upto.version
-        key = (range_.table.name, version)
-        if key not in self._schemas:
-            query = f"SELECT * FROM {as_of(range_.table.name, version)}"
-            self._schemas[key] = self._spark.sql(query).schema
-        return self._schemas[key]
-
-    def _keeps_columns(self, range_: VersionRange) -> bool:
-        """Whether no commit of a range changes columns; it is asked for several times."""
-        key = (range_.table, range_.after.version, range_.upto.version)
-        if key not in self._kept_columns:
-            self._kept_columns[key] = self._log.keeps_columns(*key)
-        return self._kept_columns[key]
+            return self._versions.at(range_, version)
+        named = f"{_FILE_METADATA}.file_name IN ({', '.join(map(quote_text, files))})"
+        return self._versions.at(range_, version, named)
 
     def _files(self, range_: VersionRange) -> FileChanges | None:
         """Return what happened to the files; None where a commit is no longer in the log."""
@@ -346,7 +285,7 @@ class RangeReader:
         changes = file_changes(actions, range_.upto.version)
         if self._moves_columns(range_) or self._changes_between(range_, changes):
             return _UNKNOWN
-        columns = {f.name.lower() for f in self._schema(range_, range_.upto.version)}
+        columns = {f.name.lower() for f in self._versions.schema(range_, range_.upto.version)}
         # a column of this name hides that of Spark
         return replace(changes, named=False) if _FILE_METADATA in columns else changes
 
@@ -355,7 +294,7 @@ class RangeReader:
 
         So it is after a column was renamed and got its name back.
         """
-        if self._keeps_columns(range_):
+        if self._versions.keeps_columns(range_):
             return False
         upto = range_.upto.version
         versions = [version for version in changes.added if version != upto]
@@ -370,7 +309,7 @@ class RangeReader:
     def _moves_columns(self, range_: VersionRange) -> bool:
         """Whether a column has another name in the data files than it had, which changes rows."""
         after, upto = range_.after.version, range_.upto.version
-        if range_.after == BEFORE_ALL or self._keeps_columns(range_):
+        if range_.after == BEFORE_ALL or self._versions.keeps_columns(range_):
             return False
         now = self._log.table_schema(range_.table, upto, after=after)
         if not maps_names(now):
@@ -402,13 +341,6 @@ def file_changes(actions: Iterable[FileAction], upto: int) -> FileChanges:
     unique = all(map(_UNIQUE_NAME.match, names)) and len(names) <= MOST_FILES
     added = {version: tuple(files) for version, files in sorted(by_version.items())}
     return FileChanges(added, names, bool(removing), unique, tuple(sorted(removing)))
-
-
-def _kind_of(weights: Row) -> ChangeKind:
-    """Return what the least and the greatest weight show; both are NULL without a row."""
-    if weights["least"] is None:
-        return ChangeKind.NONE
-    return ChangeKind.REMOVED if weights["least"] < 0 else ChangeKind.ADDED
 
 
 def changed_rows(

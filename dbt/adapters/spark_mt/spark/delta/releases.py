@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
-from dbt.adapters.spark_mt.definition import releases
+from dbt.adapters.spark_mt.definition import conditions, releases
 from dbt.adapters.spark_mt.spark.formats import delta as delta_format
 from dbt.adapters.spark_mt.spark.session.errors import is_spark_error
 from dbt.adapters.spark_mt.spark.session.private_session import is_connect
@@ -195,10 +195,11 @@ def _newest_spark(delta: str) -> str | None:
 
 def _unsupported(spark: str) -> MaterializedTableError:
     versions = [pair.spark for pair in PAIRS]
-    return delta_format.UNSUPPORTED_SPARK(
+    return conditions.UNSUPPORTED_SPARK(
         spark=spark,
         supported=releases.listed(versions),
         newest=versions[-1],
+        attempt="a Delta Lake for it (`spark.jars.packages: io.delta:delta-spark_...`)",
         variable=releases.UNTESTED,
     )
 

@@ -38,17 +38,6 @@ SINGLE_DRIVER_STORAGE = _condition(
         "with its package. Nothing was changed."
     ),
 )
-UNSUPPORTED_SPARK = _condition(
-    "MATERIALIZED_TABLE_UNSUPPORTED_SPARK",
-    "No Delta Lake is tested with a Spark.",
-    text="This is Spark {spark}, and dbt-spark-mt is tested with {supported}.",
-    remedy=(
-        "Install one of these (pip install 'pyspark~={newest}.0'), or connect to one. To try "
-        "this one all the same, name a Delta Lake for it under `server_side_parameters` of the "
-        "profile (`spark.jars.packages: io.delta:delta-spark_...`) and set the environment "
-        "variable {variable}=true. Nothing was changed."
-    ),
-)
 UNSUPPORTED_DELTA = _condition(
     "MATERIALIZED_TABLE_UNSUPPORTED_DELTA",
     "A Delta Lake and a Spark that are not tested together.",

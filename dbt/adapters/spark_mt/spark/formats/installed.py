@@ -7,7 +7,8 @@ format a provider has. `environment` has the implementation of each.
 from __future__ import annotations
 
 from dbt.adapters.spark_mt.definition.table_format import TableFormats
-from dbt.adapters.spark_mt.spark.formats.delta import FORMAT
+from dbt.adapters.spark_mt.spark.formats.delta import FORMAT as DELTA
+from dbt.adapters.spark_mt.spark.formats.iceberg import FORMAT as ICEBERG
 
-FORMATS = TableFormats((FORMAT,))
+FORMATS = TableFormats((DELTA, ICEBERG))
 """Their names; materialized tables have the first one."""

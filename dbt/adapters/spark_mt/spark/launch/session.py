@@ -17,12 +17,13 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.definition import conditions
-from dbt.adapters.spark_mt.spark.delta.releases import check_loaded, with_delta
+from dbt.adapters.spark_mt.spark.delta.releases import check_loaded, pyspark_version, with_delta
 from dbt.adapters.spark_mt.spark.formats.delta import (
     WAREHOUSE,
     check_log_store,
 )
 from dbt.adapters.spark_mt.spark.formats.installed import FORMATS
+from dbt.adapters.spark_mt.spark.iceberg import releases as iceberg_releases
 from dbt.adapters.spark_mt.spark.launch import listeners
 from dbt.adapters.spark_mt.spark.launch.derby import check_metastore_is_free
 from dbt.adapters.spark_mt.spark.launch.jvm_launch import launch, read_properties, submitted
@@ -117,7 +118,8 @@ def session_confs(requested: Mapping[str, str], home: Path) -> SessionConfs:
         added[_DERBY_KEY] = f"jdbc:derby:;databaseName={derby};create=true"
     check_log_store(known.get(WAREHOUSE, ""), known.get)
     needed = {key: value for key, value in added.items() if key not in known}
-    merged = with_delta(known)
+    iceberg_releases.check_confs(pyspark_version(), known)
+    merged = {**with_delta(known), **iceberg_releases.with_uncached_catalogs(known)}
     variables = listeners.network_variables(known, os.environ)
     return SessionConfs({**needed, **requested, **merged}, derby, variables)
 
@@ -244,6 +246,7 @@ def classic_spark(
             _start(session_confs(requested, home), log)
         spark: SparkSession = SparkSession.builder.getOrCreate()
     check_loaded(spark)
+    iceberg_releases.check_loaded(spark)
     if is_new and (sentence := listeners.exposure(listeners.listeners(spark))):
         warn(sentence)
     _keep_what_is_loaded()
@@ -281,6 +284,7 @@ def connect_spark(url: str, requested: Mapping[str, str], *, is_near: bool = Fal
         _be_impatient(spark)  # a manager's, which has checked its releases itself
     elif url not in _checked:
         check_loaded(spark)
+        iceberg_releases.check_loaded(spark)
         _checked.add(url)
     apply_confs(spark, requested)
     _keep_what_is_loaded()

@@ -39,12 +39,13 @@ from dbt.adapters.spark_mt.spark.session.private_session import context_of
 from dbt.adapters.spark_mt.spark.session.types import columns_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
     from dbt.adapters.spark_mt.definition.columns import Column, QueryContext
+    from dbt.adapters.spark_mt.definition.table_format import TableFormat
     from dbt.adapters.spark_mt.query.function_use import FunctionUse
     from dbt.adapters.spark_mt.spark.catalog.objects import FunctionDefinition
     from dbt.adapters.spark_mt.spark.query.plan import Plan
@@ -93,6 +94,7 @@ class QueryObjects:
         plan = self._inspection.plan
         tables = {query_relations.table_name(r.name) for r in plan.relations if r.kind == "table"}
         providers = objects.providers_of(self._spark, sorted(tables, key=str))
+        versioned = self._versioned(providers)
         for relation in plan.relations:
             name = query_relations.table_name(relation.name)
             via = tuple(query_relations.table_name(view) for view in relation.via)
@@ -101,18 +103,35 @@ class QueryObjects:
                 yield analyzer.Source(name, analyzer.SourceKind.VIEW, via, text)
             elif relation.kind == "table":
                 provider = providers.get(name, "")
-                is_versioned = FORMATS.of(provider) is not None
+                format_ = versioned.get(name)
                 kind = (
-                    analyzer.SourceKind.VERSIONED
-                    if is_versioned
-                    else analyzer.SourceKind.UNVERSIONED
+                    analyzer.SourceKind.UNVERSIONED
+                    if format_ is None
+                    else analyzer.SourceKind.VERSIONED
                 )
-                yield analyzer.Source(name, kind, via, format=provider)
+                has_stream = format_ is None or format_.has_streams
+                yield analyzer.Source(name, kind, via, format=provider, has_stream=has_stream)
         for function in self._functions.values():
             yield analyzer.Source(
                 function.name, analyzer.SourceKind.FUNCTION, (), function.definition
             )
         yield from self._unnamed(plan)
+
+    def _versioned(self, providers: Mapping[TableName, str]) -> dict[TableName, TableFormat]:
+        """Return the formats of the tables whose versions say what the query reads of them.
+
+        A branch or a tag, to which a query may refer, moves without a new version of the table.
+        """
+        relations = self._inspection.plan.relations
+        moving = {query_relations.table_name(r.name) for r in relations if r.moves}
+        found = {name: FORMATS.of(provider) for name, provider in providers.items()}
+        return {
+            name: format_
+            for name, format_ in found.items()
+            if format_ is not None
+            and name not in moving
+            and objects.keeps_versions(self._spark, name, format_)
+        }
 
     def views(self) -> tuple[analyzer.ViewQuery, ...]:
         """Return every view that the query reads, also through other views."""

@@ -8,7 +8,7 @@ names other relations than its plan is not rewritten.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dbt.adapters.spark_mt.definition.columns import Parts, parts_of
 
@@ -24,6 +24,9 @@ _LEAF = re.compile(
     r"(?:Relation|RelationV2|HiveTableRelation|LogicalRDD|DataSourceV2\w*|Streaming\w*Relation\w*)\b"
 )
 _FAILED = re.compile(r"\s*[\w.$]+(?:Exception|Error)\b")
+_AS_OF = re.compile(r"\w*V2\w*\[.*\].* (?:(?P<time>TIMESTAMP)|VERSION) AS OF (?P<version>.+)$")
+"""What Spark prints after a relation whose catalog reads it at a version."""
+_NUMBER = re.compile(r"'?\d+'?")
 _TRUNCATED = re.compile(r"\.\.\. \d+ more fields")
 
 
@@ -35,11 +38,14 @@ class PlanRelation:
         name: Its full name; a single part is a temporary view.
         via: The views and table functions around it, outermost first.
         kind: `table`, `view` or `function`.
+        moves: Whether it is read at a version that may become another one: by the name of a branch
+            or a tag, or by a time.
     """
 
     name: Parts
     via: tuple[Parts, ...] = ()
     kind: str = "table"
+    moves: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +117,8 @@ class _Reader:
         elif _PROJECT.match(node) is not None and self._named_at == depth - 1:
             self._named_at = depth  # pads the CHAR columns of the relation below
             return
-        elif _LEAF.match(node) is not None and self._named_at != depth - 1:
-            self.unnamed += 1
+        elif _LEAF.match(node) is not None:
+            self._read_leaf(depth, node)
         if _ALIAS.match(node) is None:
             self._named_at = -1
 
@@ -120,6 +126,13 @@ class _Reader:
         self._named_at = depth if len(name) > 1 else -1
         if len(name) > 1:
             self.relations.append(PlanRelation(name, self._via))
+
+    def _read_leaf(self, depth: int, node: str) -> None:
+        if self._named_at != depth - 1:
+            self.unnamed += 1
+        elif (as_of := _AS_OF.match(node)) is not None:
+            is_fixed = as_of["time"] is None and _NUMBER.fullmatch(as_of["version"]) is not None
+            self.relations[-1] = replace(self.relations[-1], moves=not is_fixed)
 
     def _read_view(self, depth: int, name: Parts) -> None:
         if self._named_at == depth - 1:

@@ -206,7 +206,8 @@ class _Pinner:
         known = self._reads.keys() | self._replaced.keys()
         unknown = [n for n in read if n.parts in tables and str(n).lower() not in known]
         for name, provider in objects.providers_of(self._spark, unknown).items():
-            if FORMATS.of(provider) is not None:
+            format_ = FORMATS.of(provider)
+            if format_ is not None and objects.keeps_versions(self._spark, name, format_):
                 raise _NotPinnableError(f"no version of {name} is given")  # noqa: TRY003, EM102
 
     def _place(self, ref: RelationRef, name: TableName) -> str:

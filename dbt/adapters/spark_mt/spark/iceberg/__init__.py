@@ -1,0 +1,1 @@
+"""Apache Iceberg as a format of source tables."""

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Makes .work/iceberg/venv, an environment with this package and the Spark that Apache Iceberg is
+# tested with. Quick when there is nothing to do. PYTHON is honoured.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+work=.work/iceberg
+venv=$work/venv
+python=${PYTHON:-.venv/bin/python}
+pyspark=4.1.4
+mkdir -p "$work"
+inputs="$("$python" --version) $(cat pyproject.toml constraints.txt tests/iceberg/setup.sh | cksum)"
+stamp=$venv/.ready
+if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$inputs" ] && "$venv/bin/python" -c '' 2>/dev/null; then
+    exit 0
+fi
+echo "Making $venv …"
+"$python" -m venv --clear "$venv"
+sed "s/^pyspark==.*/pyspark==$pyspark/" constraints.txt >"$work/constraints.txt"
+PIP_CONSTRAINT="$PWD/$work/constraints.txt" "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+printf '%s' "$inputs" >"$stamp"

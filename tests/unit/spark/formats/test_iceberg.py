@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.definition.table_format import Capability
+from dbt.adapters.spark_mt.spark.catalog.objects import keeps_versions
+from dbt.adapters.spark_mt.spark.formats import iceberg as iceberg_format
+from dbt.adapters.spark_mt.spark.formats.installed import FORMATS
+from tests.support.errors import raises
+
+
+def test_a_catalog_of_iceberg_has_tables_of_iceberg():
+    assert FORMATS.of_catalog(iceberg_format.CATALOG) is iceberg_format.FORMAT
+    assert FORMATS.of_catalog("org.apache.spark.sql.delta.catalog.DeltaCatalog") is FORMATS.default
+    assert FORMATS.of_catalog("") is FORMATS.default
+
+
+def test_tables_of_iceberg_are_sources_only():
+    assert Capability.MATERIALIZED_TABLE not in iceberg_format.FORMAT.capabilities
+    assert Capability.MATERIALIZED_TABLE in FORMATS.default.capabilities
+
+
+class Session:
+    """A catalog whose tables have one property."""
+
+    def __init__(self, version):
+        self.version = version
+
+    def sql(self, statement):
+        assert statement.startswith("SHOW TBLPROPERTIES ")
+        return self
+
+    def collect(self):
+        return [{"key": "format-version", "value": self.version}]
+
+
+@pytest.mark.parametrize(
+    ("format_", "name", "version", "kept"),
+    [
+        (iceberg_format.FORMAT, "t", "1", False),
+        (iceberg_format.FORMAT, "t", "2", True),
+        (iceberg_format.FORMAT, "/a/t", "2", False),
+        (FORMATS.default, "/a/t", "1", True),
+    ],
+)
+def test_tables_of_the_first_format_version_and_paths_keep_no_versions(
+    format_, name, version, kept
+):
+    assert keeps_versions(Session(version), TableName(name, "s", "ice"), format_) is kept
+
+
+def test_a_session_of_ours_reads_no_branch_of_the_user():
+    assert "spark.wap.branch".startswith(FORMATS.confs.not_copied)
+
+
+@pytest.mark.parametrize(("value", "is_refused"), [(None, True), ("true", True), ("False ", False)])
+def test_a_catalog_with_a_cache_is_refused(value, is_refused):
+    confs = {} if value is None else {"spark.sql.catalog.ice.cache-enabled": value}
+    if not is_refused:
+        iceberg_format.check_cache("ice", confs.get)
+        return
+    with raises(iceberg_format.CACHED_CATALOG) as raised:
+        iceberg_format.check_cache("ice", confs.get)
+    assert raised.value.parameters == {
+        "catalog": "ice",
+        "key": "spark.sql.catalog.ice.cache-enabled",
+    }
