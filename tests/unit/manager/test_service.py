@@ -91,6 +91,34 @@ def test_all_parts_of_a_manager_share_the_time_to_stop(slow, monkeypatch):
     assert closed == ["reconciler", "log", "lease"], "the lease is given up in any case"
 
 
+def test_a_stop_ends_statements_before_it_waits_for_a_tick(monkeypatch):
+    """A tick may wait for the cores that a statement of a client holds."""
+    clock, runs = [100.0], [True]
+    monkeypatch.setattr(service, "monotonic", lambda: clock[0])
+
+    def tick_ends(within_s):
+        clock[0] += within_s if runs else min(within_s, 1.0)
+        return not runs
+
+    def drain(within_s):
+        assert within_s > 40.0
+        clock[0] += within_s * 0.8
+        runs.clear()
+        return False
+
+    parts = SimpleNamespace(
+        loop=SimpleNamespace(stop=tick_ends),
+        reconciler=SimpleNamespace(close=lambda: None),
+        requests=SimpleNamespace(drain=drain),
+        dispatcher=SimpleNamespace(close=lambda _: True),
+        hosting=SimpleNamespace(drain=lambda _: True),
+        log=SimpleNamespace(close=lambda: None),
+        leadership=SimpleNamespace(release=lambda: None),
+    )
+    assert not service.Manager(parts, now_ms=lambda: 0).stop(60.0)
+    assert runs == []
+
+
 def plain_sql(result):
     """A manager whose statements have a result, with what was asked of its parts."""
     noted = []

@@ -296,8 +296,10 @@ class Manager:
         last_run = end - min(_LAST_WRITES_S, within_s / 4)
         parts = self._parts
         parts.dispatcher.close(0.0)  # at once: a tick in progress may take long
-        ended = [parts.loop.stop(_left(last_run)), _succeeds(parts.reconciler.close, _left(end))]
-        ended.append(parts.requests.drain(_left(last_run)))
+        parts.loop.stop(0.0)  # no tick begins
+        # Statements end first: a tick in progress may wait for the cores that one of them holds.
+        ended = [parts.requests.drain(_left(last_run)), parts.loop.stop(_left(last_run))]
+        ended.append(_succeeds(parts.reconciler.close, _left(end)))
         ended.append(parts.dispatcher.close(_left(last_run)))
         ended.append(parts.hosting.drain(_left(last_run)))
         # Accepted runs that wait stay in the log, for the next manager.
