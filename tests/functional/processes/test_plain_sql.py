@@ -15,15 +15,60 @@ import pytest
 
 from dbt.adapters.spark_mt.client import discovery
 from dbt.adapters.spark_mt.spark.launch.jvm import java
+from dbt.adapters.spark_mt.statements import parser
 from tests.support.page_blocks import block
+from tools.docs_data.statements import STATEMENTS
 
 SCHEMA = "plain"
 PAGE_URL = "sc://localhost:15002/;token=…"
 SUMS = "SELECT k, sum(v) AS total FROM orders GROUP BY k"
+COUNTED = "SELECT k, sum(v) AS total, count(*) AS n FROM orders GROUP BY k"
 SLOW = (
     "CREATE MATERIALIZED TABLE slow REFRESH_MODE = FULL AS "
     "SELECT count(*) AS n FROM range(100000000000) WHERE hash(id) = 7"
 )
+EVERY = (
+    (f"EXPLAIN ADOPT MATERIALIZED TABLE kept AS {SUMS}", "step", None),
+    (f"ADOPT MATERIALIZED TABLE kept IF EQUAL AS {SUMS}", "action", ["ADOPTED"]),
+    ("ALTER MATERIALIZED TABLE kept RELEASE", "action", ["RELEASED"]),
+    (
+        f"CREATE MATERIALIZED TABLE every (PRIMARY KEY (k) NOT ENFORCED) AS {SUMS}",
+        "action",
+        ["CREATED"],
+    ),
+    (f"CREATE MATERIALIZED TABLE IF NOT EXISTS every AS {SUMS}", "action", ["UNCHANGED"]),
+    (
+        f"CREATE OR REPLACE MATERIALIZED TABLE every (PRIMARY KEY (k) NOT ENFORCED) AS {SUMS}",
+        "action",
+        ["REPLACED"],
+    ),
+    ("ALTER MATERIALIZED TABLE every SET FRESHNESS = INTERVAL '1' DAY", "action", ["ALTERED"]),
+    ("ALTER MATERIALIZED TABLE every RESET FRESHNESS", "action", ["ALTERED"]),
+    ("ALTER MATERIALIZED TABLE every SET REFRESH_MODE = FULL", "action", ["ALTERED"]),
+    ("ALTER MATERIALIZED TABLE every SET ('schema.type-widening' = 'true')", "action", ["ALTERED"]),
+    ("ALTER MATERIALIZED TABLE every RESET ('schema.type-widening')", "action", ["ALTERED"]),
+    ("ALTER MATERIALIZED TABLE every SET COMMENT 'it''s'", "action", ["ALTERED"]),
+    (f"EXPLAIN ALTER MATERIALIZED TABLE every AS {COUNTED}", "step", None),
+    (f"ALTER MATERIALIZED TABLE every AS {COUNTED}", "action", ["ALTERED"]),
+    (
+        "ALTER MATERIALIZED TABLE every ADD SELECT k, max(v) AS most FROM orders GROUP BY k",
+        "action",
+        ["ALTERED"],
+    ),
+    ("ALTER MATERIALIZED TABLE every SUSPEND", "action", ["SUSPENDED"]),
+    ("ALTER MATERIALIZED TABLE every RESUME", "action", ["RESUMED"]),
+    ("ALTER MATERIALIZED TABLE every REFRESH", "status", ["UP_TO_DATE"]),
+    ("CHECK MATERIALIZED TABLE every HEALTH", "problem", []),
+    ("CHECK MATERIALIZED TABLE every FRESHNESS WITHIN INTERVAL '1' DAY", "problem", []),
+    ("CHECK MATERIALIZED TABLE every QUERY", "problem", []),
+    ("DESC MATERIALIZED TABLE every", "col_name", ["k", "total", "n", "most"]),
+    ("SHOW CREATE OR ALTER MATERIALIZED TABLE every", "createtab_stmt", None),
+    ("SHOW MATERIALIZED TABLES IN plain LIKE 'every'", "table_name", ["every"]),
+    ("SHOW JOBS", "job_id", None),
+    ("DESC JOB '{job}'", "job_id", None),
+    ("DROP MATERIALIZED TABLE IF EXISTS every", "action", ["DROPPED"]),
+)
+"""Statements, a column of their rows, and its values."""
 
 
 @pytest.fixture(scope="module")
@@ -95,6 +140,23 @@ def test_the_life_of_a_table(spark):
     assert spark.sql("DROP MATERIALIZED TABLE sums").first().action == "DROPPED"
 
 
+@pytest.mark.conformance
+def test_every_statement_of_the_reference(spark):
+    """Each kind of docs/statements.md is carried out, and gives rows."""
+    listed = [parser.parse(example) for each in STATEMENTS for example in each.examples]
+    assert {type(parser.parse(text)) for text, _, _ in EVERY} == set(map(type, listed))
+    spark.sql(f"CREATE TABLE kept USING delta AS {SUMS}")
+    job = "none"
+    for text, column, values in EVERY:
+        rows = spark.sql(text.replace("{job}", job)).select(column).collect()
+        if values is None:
+            assert rows, text
+        else:
+            assert [row[0] for row in rows] == values, text
+        if column == "job_id":
+            job = rows[0].job_id
+
+
 def test_the_lines_of_the_page(manager, spark, capsys):
     """As docs/plain-sql.md has them for PySpark."""
     spark.sql(f"CREATE OR ALTER MATERIALIZED TABLE sums AS {SUMS}")
@@ -143,11 +205,14 @@ def test_a_relation_is_not_carried_out_for_its_columns(spark):
     assert spark.sql("SHOW MATERIALIZED TABLES LIKE 'seen'").collect() == []
 
 
-@pytest.mark.parametrize("how", ["all", "tag"])
+@pytest.mark.parametrize(
+    "how", ["all", "tag", pytest.param("operation", marks=pytest.mark.conformance)]
+)
 def test_an_interrupt_ends_the_refresh(connect, manager, how):
     """The client gets the error when the job's row says so."""
     spark = connect("interrupted")
-    errors = []
+    errors, operations = [], set()
+    spark.registerProgressHandler(lambda **progress: operations.add(progress["operation_id"]))
 
     def run():
         spark.addTag("mine")
@@ -156,9 +221,15 @@ def test_an_interrupt_ends_the_refresh(connect, manager, how):
     thread = Thread(target=run)
     thread.start()
     end = monotonic() + 60
-    while manager.running_jobs() == 0 and monotonic() < end:
+    needed = operations if how == "operation" else [how]
+    while not (manager.running_jobs() and needed) and monotonic() < end:
         sleep(0.2)
-    assert len(spark.interruptTag("mine") if how == "tag" else spark.interruptAll()) == 1
+    interrupts = {
+        "all": spark.interruptAll,
+        "tag": lambda: spark.interruptTag("mine"),
+        "operation": lambda: spark.interruptOperation(*operations),
+    }
+    assert len(interrupts[how]()) == 1
     thread.join(60)
     (error,) = errors
     assert error.getCondition() == "OPERATION_CANCELED"
@@ -230,6 +301,8 @@ def test_a_jdbc_client(manager, spark, tmp_path):
         "SHOW MATERIALIZED TABLES LIKE 'by_jdbc'",
         "SELECT count(*) FROM by_jdbc",
         "ALTER MATERIALIZED TABLE missing REFRESH",
+        "update: ALTER MATERIALIZED TABLE by_jdbc SUSPEND",
+        "SHOW MATERIALIZED TABLES LIKE 'by_jdbc'\n;",
     ]
     opened = [f"--add-opens=java.base/{each}=ALL-UNNAMED" for each in ("java.nio", "java.lang")]
     path = os.pathsep.join(map(str, (*driver, *others)))
@@ -250,6 +323,9 @@ def test_a_jdbc_client(manager, spark, tmp_path):
     assert str(spark.sql("SELECT count(*) FROM by_jdbc").first()[0]) in lines
     assert "[MATERIALIZED_TABLE_NOT_FOUND]" in output
     assert "makes one." in output
+    assert "The query produces a ResultSet." in lines
+    shown = spark.sql("DESC EXTENDED MATERIALIZED TABLE by_jdbc").collect()
+    assert "SUSPENDED" in {row.data_type for row in shown}, "the driver's error comes afterwards"
     of_page = block("plain-sql.md", "JDBC", "java").replace(f"jdbc:{PAGE_URL}", url)
     of_page = of_page.replace("shop.sums", f"{SCHEMA}.by_jdbc")
     program = tmp_path / "Page.java"
