@@ -496,6 +496,17 @@ COVERS = (
         ),
     ),
     Cover(
+        "bad input of the write that one scan prepares",
+        ("engine/test_row_replacement.py",),
+        (
+            ("engine/test_row_replacement.py::test_what_others_do_between_the_scan_and_the_commit"),
+            "engine/test_row_replacement.py::test_more_rows_than_a_condition_lists",
+            f"{_CONTRACT}WithDeletionVectors::test_null_is_a_value_of_a_key",
+            f"{_CONTRACT}::test_a_change_of_rows_that_are_not_there_changes_nothing",
+            "tests/unit/spark/delta/test_row_replacement.py",
+        ),
+    ),
+    Cover(
         "stored texts of other releases",
         ("engine/test_stored_formats.py", "adapter/test_before_0_1.py"),
         (
