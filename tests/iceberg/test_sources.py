@@ -7,7 +7,10 @@ import pytest
 from dbt.adapters.spark_mt.api import MaterializedTables
 from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import TableName
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition.errors import (
+    MaterializedTableError,
+    RefreshNotIncrementalError,
+)
 from dbt.adapters.spark_mt.definition.positions import VersionedPosition
 from dbt.adapters.spark_mt.execution.table_format import VersionRange
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment
@@ -91,6 +94,15 @@ class Source:
         expected = rows(self.tables, query.format(t=self.name))
         assert repr(rows(self.tables, f"SELECT * FROM {name}")) == repr(expected), why
         return done.strategy
+
+    def refused(self, name, query, code):
+        """Assert that `strict` names why all rows are computed, and compute them."""
+        with pytest.raises(RefreshNotIncrementalError, match=rf"\({code}\)"):
+            self.tables.refresh(name)
+        self.tables.refresh(name, force=True)
+        assert repr(rows(self.tables, f"SELECT * FROM {name}")) == repr(
+            rows(self.tables, query.format(t=self.name))
+        )
 
     def snapshots(self):
         """The ids of the snapshots, the oldest first."""
@@ -184,7 +196,7 @@ def test_main_may_be_rolled_back_and_replaced(source):
     source.refreshed("grouped", QUERY, "the columns have the same ids again")
     source.change("DROP TABLE {t}")
     source.change("CREATE TABLE {t} USING iceberg AS SELECT 1 AS id, 'x' AS k, 2.0D AS v")
-    assert source.refreshed("grouped", QUERY) == "recompute"
+    source.refused("grouped", QUERY, "SOURCE_RECREATED")
 
 
 def test_expired_positions_lead_to_a_recompute(source):
@@ -214,7 +226,7 @@ def test_columns_count_from_the_next_snapshot_on(source):
     source.change("ALTER TABLE {t} DROP COLUMN more")
     source.change("ALTER TABLE {t} ADD COLUMN more INT")
     source.change("INSERT INTO {t} VALUES (302, 1.0, 9)")
-    assert source.refreshed("wide", "SELECT id, more FROM {t}") == "recompute"
+    source.refused("wide", "SELECT id, more FROM {t}", "SOURCE_TYPES_CHANGED")
 
 
 def test_a_table_without_snapshots_is_a_source(session, schema):
