@@ -202,6 +202,7 @@ EDGES: dict[str, set[str]] = {
     "spark.iceberg": {
         "definition",
         "execution",
+        "query",
         "spark.formats",
         "spark.query",
         "spark.session",

@@ -10,6 +10,7 @@ from dbt.adapters.spark_mt.query.bags import (
     difference_query,
     same_row,
     weighted_query,
+    with_weights,
 )
 
 EXACT, FLOAT = BagColumn.of("`a`", "BIGINT"), BagColumn.of("`b`", "DOUBLE")
@@ -46,3 +47,14 @@ def test_a_difference_has_each_row_as_often_as_it_is_missing():
     text = difference_query([EXACT], "SELECT 1 AS a", "SELECT 2 AS a")
     assert sqlglot.parse_one(text, read="spark").key == "select"
     assert ("> 0" in text, "EXCEPT" in text) == (True, False)
+
+
+def test_rows_of_two_queries_have_opposite_weights():
+    text = with_weights("SELECT 1", "SELECT 2", "`w`")
+    assert text.index("1L AS `w`") < text.index("SELECT 1")
+    assert text.index("-1L AS `w`") < text.index("SELECT 2")
+
+
+def test_a_query_without_rows_is_left_out():
+    assert with_weights("SELECT 1", "", "w") == "SELECT *, 1L AS w FROM (\nSELECT 1\n)"
+    assert with_weights("", "SELECT 1", "w") == "SELECT *, -1L AS w FROM (\nSELECT 1\n)"

@@ -90,6 +90,6 @@ def test_rows_with_other_columns_are_others():
 
 def test_asked_for_rows_are_a_relation_even_if_they_are_read_once():
     rows = Rows(FEW)
-    asked = ops.Shared(0, Case("SELECT a FROM t", {}, {}).tree.root)
+    asked = ops.Shared(Case("SELECT a FROM t", {}, {}).tree.root)
     relations, _ = rows.shared(asked)
     assert len(relations) == 2

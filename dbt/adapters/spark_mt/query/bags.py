@@ -110,16 +110,27 @@ def signed_query(columns: str, rows: str, weight: str, sign: int, *, repeats: bo
     return f"SELECT {columns} FROM {rows}{view} WHERE {weight} * {sign} > 0"
 
 
+def with_weights(gained: str, lost: str, weight: str) -> str:
+    """Return the rows of two queries, those of the first with weight 1, the others with -1.
+
+    Args:
+        gained: A query; empty for no rows.
+        lost: A query with the same columns; empty for no rows.
+        weight: The name of the column with the weights.
+    """
+    return "\nUNION ALL\n".join(
+        f"SELECT *, {sign} AS {weight} FROM (\n{rows}\n)"
+        for rows, sign in ((gained, "1L"), (lost, "-1L"))
+        if rows
+    )
+
+
 def difference_query(columns: Iterable[BagColumn], one: str, other: str) -> str:
     """Return the rows of one query, without as many of each as another one has."""
     known, weight = tuple(columns), "`__materialized_table_copies`"
     listed = ", ".join(column.sql for column in known) or weight
-    rows = (
-        f"SELECT *, 1L AS {weight} FROM (\n{one}\n)\nUNION ALL\n"
-        f"SELECT *, -1L AS {weight} FROM (\n{other}\n)"
-    )
     copies = f"explode(sequence(1, CAST({weight} AS INT))) AS `__materialized_table_copy`"
-    weighted = weighted_query(known, rows, weight, "> 0")
+    weighted = weighted_query(known, with_weights(one, other, weight), weight, "> 0")
     return f"SELECT {listed} FROM (\n{weighted}\n) LATERAL VIEW {copies}"
 
 

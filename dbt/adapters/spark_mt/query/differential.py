@@ -549,7 +549,7 @@ def _is_linear_join(node: ops.Operator, changes: Changes) -> bool:
     """Return whether the change of a join is that of one side, or combines both sides."""
     if not isinstance(node, ops.Join):
         return False
-    if node.kind in {ops.JoinKind.INNER, ops.JoinKind.CROSS}:
+    if node.kind in ops.INNER_JOINS:
         return True
     if node.kind is ops.JoinKind.FULL:
         return False

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import singledispatchmethod
-from itertools import count
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -17,7 +16,7 @@ from dbt.adapters.spark_mt.query import expressions as exprs
 from dbt.adapters.spark_mt.query import operators as ops
 from dbt.adapters.spark_mt.query import relation_states
 from dbt.adapters.spark_mt.query.differential_keys import Partition, partition_of, restricted
-from dbt.adapters.spark_mt.query.join_graph import INNER, Star
+from dbt.adapters.spark_mt.query.join_graph import Star
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -107,7 +106,6 @@ class Changes:
     ) -> None:
         self._ids = ids
         self._sources = sources
-        self._numbers = count()
         self._known: dict[int, tuple[ops.Operator, Change]] = {}
         self._keys: dict[int, tuple[ops.Operator, ops.Operator]] = {}
         self.weight = self.attribute(relation_states.WEIGHT)
@@ -398,7 +396,7 @@ class Changes:
 
     @_computed.register
     def _(self, node: ops.Join) -> Change:
-        if node.kind in INNER:
+        if node.kind in ops.INNER_JOINS:
             star = self._star(node)
             return self._bilinear(node) if star is None else self._of_star(star)
         return self._one_sided(node) or self._partitioned(node)
@@ -474,7 +472,7 @@ class Changes:
 
     def shared(self, node: ops.Operator) -> ops.Operator:
         """Return an operator that reads the rows of another one from a relation of its own."""
-        return ops.Shared(next(self._numbers), node)
+        return ops.Shared(node)
 
 
 def _union(

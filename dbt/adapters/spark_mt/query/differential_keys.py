@@ -223,7 +223,7 @@ class _Narrowing:
             return semi_join(node, pairs, self._keys), True
         left = {key.right: key.left for key in node.keys}
         right = {key.left: key.right for key in node.keys}
-        both = node.kind in {ops.JoinKind.INNER, ops.JoinKind.CROSS}
+        both = node.kind in ops.INNER_JOINS
         from_left = _within(pairs, node.left) if node.kind is not ops.JoinKind.RIGHT else ()
         from_right = _within(pairs, node.right) if both or node.kind is ops.JoinKind.RIGHT else ()
         to_left = tuple((left[e], k) for e, k in from_right if e in left)

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 MOST_FIRST = 10_000
 """Up to how many first rows: all of them are sorted at every refresh."""
-_INNER = frozenset({ops.JoinKind.INNER, ops.JoinKind.CROSS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,4 +204,4 @@ def _most_pairs(node: ops.Join) -> int | None:
     right = most_rows(node.right)
     if left is None or right is None:
         return None
-    return left * right if node.kind in _INNER else left * right + left + right
+    return left * right if node.kind in ops.INNER_JOINS else left * right + left + right

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 FEWEST_EDGES = 3
 """How many inputs at least are joined to the center of a star."""
-INNER = frozenset({ops.JoinKind.INNER, ops.JoinKind.CROSS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +54,7 @@ class Star:
     @classmethod
     def of(cls, root: ops.Join) -> Star | None:
         """Return the joins below an operator as a star; None if they are none."""
-        if root.kind not in INNER:
+        if root.kind not in ops.INNER_JOINS:
             return None
         inputs = tuple(_leaves(root))
         equal = _equalities(root, inputs)
@@ -84,7 +83,7 @@ class Star:
 
 
 def _leaves(node: ops.Operator) -> Iterator[ops.Operator]:
-    if isinstance(node, ops.Join) and node.kind in INNER:
+    if isinstance(node, ops.Join) and node.kind in ops.INNER_JOINS:
         yield from _leaves(node.left)
         yield from _leaves(node.right)
     else:
@@ -94,14 +93,14 @@ def _leaves(node: ops.Operator) -> Iterator[ops.Operator]:
 def _over(
     node: ops.Operator, places: Iterator[int], inputs: Callable[[int], ops.Operator]
 ) -> ops.Operator:
-    if isinstance(node, ops.Join) and node.kind in INNER:
+    if isinstance(node, ops.Join) and node.kind in ops.INNER_JOINS:
         left = _over(node.left, places, inputs)
         return node.over(left, _over(node.right, places, inputs))
     return inputs(next(places))
 
 
 def _joins(node: ops.Operator) -> Iterator[ops.Join]:
-    if isinstance(node, ops.Join) and node.kind in INNER:
+    if isinstance(node, ops.Join) and node.kind in ops.INNER_JOINS:
         yield node
         yield from _joins(node.left)
         yield from _joins(node.right)

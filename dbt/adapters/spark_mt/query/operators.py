@@ -16,7 +16,7 @@ from dbt.adapters.spark_mt.definition.columns import quote
 from dbt.adapters.spark_mt.query.boundary import guarded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.query.expressions import (
@@ -303,6 +303,10 @@ class JoinKind(Enum):
     ANTI = "LEFT ANTI JOIN"
 
 
+INNER_JOINS = frozenset({JoinKind.INNER, JoinKind.CROSS})
+"""The joins that keep no row without a partner."""
+
+
 @dataclass(frozen=True, slots=True)
 class Join(Operator):
     """Pairs of rows of two inputs.
@@ -438,12 +442,12 @@ class Shared(Operator):
     """Rows that are computed once, as a relation of its own that other operators read.
 
     Args:
-        number: Numbers these relations from 0, each after those that it reads.
         rows: What computes them; it is no input of an operator that reads them.
+        number: By which the SQL of a reader finds the relation; -1 as long as there is no SQL.
     """
 
-    number: int
     rows: Operator
+    number: int = -1
 
     @property
     def output(self) -> tuple[Attribute, ...]:
@@ -536,18 +540,6 @@ def texts_in(node: Operator) -> Iterator[str]:
             yield each.text
         elif isinstance(each, Scan) and each.version:
             yield each.version
-
-
-def shared_below(nodes: Iterable[Operator]) -> tuple[Shared, ...]:
-    """Return the shared rows that some operators read, each after those that it reads itself."""
-    found: dict[int, Shared] = {}
-    waiting = list(nodes)
-    while waiting:
-        for each in walk(waiting.pop()):
-            if isinstance(each, Shared) and each.number not in found:
-                found[each.number] = each
-                waiting.append(each.rows)
-    return tuple(found[number] for number in sorted(found))
 
 
 def outer_keys(node: Operator) -> frozenset[str]:

@@ -91,7 +91,7 @@ class SharedRows:
             number = self._number(node.rows)
             self._asked.add(number)
             return number
-        inputs = [ops.Shared(self._number(each), each) for each in node.inputs]
+        inputs = [ops.Shared(each, self._number(each)) for each in node.inputs]
         text = f"correlated {id(node)}"
         if not _is_correlated(node):
             names = {each.number: f"_{each.number}" for each in inputs}
@@ -123,7 +123,7 @@ class SharedRows:
         """Return an operator that reads shared rows from their relations."""
         number = self._number(node)
         if number in self._asked:
-            return ops.Shared(number, node)
+            return ops.Shared(node, number)
         return node.over(*map(self._reading, node.inputs)) if node.inputs else node
 
 

@@ -75,7 +75,7 @@ def filtered(rows: ops.Operator, bound: Bound) -> ops.Operator:
 
 def _with_key(rows: ops.Operator, part: exprs.Expression) -> ops.Operator | None:
     """Give an equality to the inner join whose inputs it compares; None where there is none."""
-    if not isinstance(rows, ops.Join) or rows.kind not in {ops.JoinKind.INNER, ops.JoinKind.CROSS}:
+    if not isinstance(rows, ops.Join) or rows.kind not in ops.INNER_JOINS:
         return None
     below = [part.keys <= ops.keys_in(side) for side in rows.inputs]
     if any(below):

@@ -64,12 +64,11 @@ PROBLEMS = {
 _OPEN = "no watermark determines when {rows} can no longer change"
 _UNBOUNDED = "its state grows with the number of {rows}, because no watermark bounds it"
 _SECOND = "it groups rows that are groups themselves, whose earlier values would still be counted"
-_INNER = frozenset({ops.JoinKind.INNER, ops.JoinKind.CROSS})
 _UNMATCHED = frozenset(
     {ops.JoinKind.LEFT, ops.JoinKind.RIGHT, ops.JoinKind.FULL, ops.JoinKind.SEMI}
 )
-_STREAM_LEFT = _INNER | {ops.JoinKind.LEFT, ops.JoinKind.SEMI, ops.JoinKind.ANTI}
-_STREAM_RIGHT = _INNER | {ops.JoinKind.RIGHT}
+_STREAM_LEFT = ops.INNER_JOINS | {ops.JoinKind.LEFT, ops.JoinKind.SEMI, ops.JoinKind.ANTI}
+_STREAM_RIGHT = ops.INNER_JOINS | {ops.JoinKind.RIGHT}
 _SPARK_NAMES = {
     ops.JoinKind.LEFT: "LeftOuter",
     ops.JoinKind.RIGHT: "RightOuter",
@@ -582,7 +581,7 @@ def _joined(node: ops.Join, left: _Rows, right: _Rows) -> _Rows:
 
 
 def _of_streams(node: ops.Join, name: str, left: _Rows, right: _Rows) -> _Rows:
-    if node.kind not in _INNER | _UNMATCHED:
+    if node.kind not in ops.INNER_JOINS | _UNMATCHED:
         raise NotAStreamError(Reason("JOIN", _JOIN, f"Spark cannot join streams so ({name})"))
     rows = _merged((left, right))
     named = frozenset().union(*(expression.keys for expression in node.expressions))

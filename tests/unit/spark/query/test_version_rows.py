@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.spark_mt.definition.positions import ChangeKind
-from dbt.adapters.spark_mt.spark.query.version_rows import VersionRows, of_both
+from dbt.adapters.spark_mt.spark.query.version_rows import VersionRows
 from tests.unit.spark.iceberg import tables_of_snapshots as made
 
 types = pytest.importorskip("pyspark.sql.types")
@@ -64,9 +64,3 @@ def test_rows_are_compared_by_the_columns_that_are_read():
 )
 def test_weights_say_what_happened(least, most, kind):
     assert versions(Session({"least": least, "most": most})).kind("rows") is kind
-
-
-def test_rows_of_two_queries_have_opposite_weights():
-    text = of_both("SELECT 1", "SELECT 2", "`w`")
-    assert text.index("1L AS `w`") < text.index("SELECT 1")
-    assert text.index("-1L AS `w`") < text.index("SELECT 2")

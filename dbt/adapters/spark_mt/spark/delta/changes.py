@@ -15,6 +15,8 @@ from urllib.parse import unquote
 
 from dbt.adapters.spark_mt.definition.columns import quote, quote_text
 from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, ChangeExtent, ChangeKind
+from dbt.adapters.spark_mt.query.bags import with_weights
+from dbt.adapters.spark_mt.query.relation_states import WEIGHT
 from dbt.adapters.spark_mt.spark.delta.schemas import (
     changed_types,
     has_moved_columns,
@@ -222,7 +224,7 @@ class RangeReader:
     def _of_files(self, range_: VersionRange, changes: FileChanges, weight: str) -> str:
         files, before, after = changes.files_to_read, range_.after.version, range_.upto.version
         rows, others = (self._rows(range_, version, files) for version in (after, before))
-        return version_rows.of_both(rows, others, weight)
+        return with_weights(rows, others, weight)
 
     def _recorded(self, range_: VersionRange, weight: str) -> str | None:
         """Return the rows of the change data feed; None where it cannot cover the range."""
@@ -248,7 +250,7 @@ class RangeReader:
         """
         if not self._versions.is_comparable(range_):
             return ChangeKind.REMOVED
-        *feed, files = self._both_ways(range_, changes, self._versions.kind_weight)
+        *feed, files = self._both_ways(range_, changes, WEIGHT)
         for rows in feed:
             with suppress_spark_errors(lambda failure: not failure.is_cancelled), unlogged():
                 return self._versions.kind(rows)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.definition.columns import quote
 from dbt.adapters.spark_mt.execution.table_format import RowsNotThereError
 from dbt.adapters.spark_mt.query import bags
+from dbt.adapters.spark_mt.query.relation_states import WEIGHT
 from dbt.adapters.spark_mt.spark.delta.changes import feeds_changes, marks_rows, properties_of
 from dbt.adapters.spark_mt.spark.delta.row_conditions import Measured, Ranges, There
 from dbt.adapters.spark_mt.spark.delta.row_replacement import Removal, can_replace, replace_rows
@@ -37,7 +38,7 @@ _OLD, _PRESENT = "__materialized_table_old", "__materialized_table_present"
 _KEY = "__materialized_table_key_"
 _COPY = "__materialized_table_copy"
 _WANTED, _THERE = "__materialized_table_wanted", "__materialized_table_there"
-_WEIGHT = "`__materialized_table_weight`"
+_WEIGHT = quote(WEIGHT)
 _NOT_THERE = "a row to be removed is not in the materialized table"
 
 

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.definition.columns import quote
 from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, ChangeExtent, ChangeKind
+from dbt.adapters.spark_mt.query.bags import with_weights
+from dbt.adapters.spark_mt.query.relation_states import WEIGHT
 from dbt.adapters.spark_mt.spark.formats import iceberg as iceberg_format
 from dbt.adapters.spark_mt.spark.iceberg.metadata import EMPTY
 from dbt.adapters.spark_mt.spark.query import version_rows
@@ -67,14 +69,17 @@ class SnapshotChanges:
     @property
     def has_deletes(self) -> bool:
         """Whether the table has delete files: then Iceberg reads no rows of rewritten files."""
-        ends = (*(self.path or ()), *((self.after,) if self.after else ()))
-        return any(each.has_deletes for each in ends)
+        return any(each.has_deletes for each in self._snapshots)
 
     @property
     def keeps_columns(self) -> bool:
         """Whether all snapshots have the columns that the table has now."""
-        ends = (*(self.path or ()), *((self.after,) if self.after else ()))
-        return all(each.schema_id == self.metadata.schema_id for each in ends)
+        return all(each.schema_id == self.metadata.schema_id for each in self._snapshots)
+
+    @property
+    def _snapshots(self) -> tuple[Snapshot, ...]:
+        """The snapshots of the range, and the one before it."""
+        return (*(self.path or ()), *((self.after,) if self.after else ()))
 
 
 class RangeReader:
@@ -159,7 +164,7 @@ class RangeReader:
 
     def _compared(self, range_: VersionRange, found: SnapshotChanges) -> ChangeKind:
         """Return what the rows say; an error that is no missing file is one of the last way."""
-        *rewritten, versions = self._all_ways(range_, found, self._versions.kind_weight)
+        *rewritten, versions = self._all_ways(range_, found, WEIGHT)
         for rows in rewritten:
             with suppress_spark_errors(lambda failure: not failure.is_cancelled), unlogged():
                 return self._versions.kind(rows)
@@ -173,7 +178,7 @@ class RangeReader:
         upto, after = (
             self._versions.at(range_, position.version) for position in (range_.upto, range_.after)
         )
-        queries = [version_rows.of_both(upto, after, weight)]
+        queries = [with_weights(upto, after, weight)]
         if found.path is not None and not found.has_deletes and found.keeps_columns:
             counts = f"IF(_change_type = 'INSERT', 1L, -1L) AS {weight}"
             changes = _between(range_, "changes")

@@ -8,6 +8,7 @@ from dbt.adapters.spark_mt.definition.columns import quote
 from dbt.adapters.spark_mt.definition.positions import ChangeKind
 from dbt.adapters.spark_mt.execution.table_format import is_comparable
 from dbt.adapters.spark_mt.query.bags import BagColumn, difference_query, weighted_query
+from dbt.adapters.spark_mt.query.relation_states import WEIGHT
 from dbt.adapters.spark_mt.spark.session.types import ddl_type
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.definition.table_format import TableRef
     from dbt.adapters.spark_mt.execution.table_format import VersionRange
-
-_WEIGHT = "__materialized_table_weight"
 
 
 class VersionRows:
@@ -75,14 +74,9 @@ class VersionRows:
         return self.completed(range_, weighted_query(self._compared(range_), rows, weight), weight)
 
     def kind(self, rows: str) -> ChangeKind:
-        """Return what rows with the weights of `kind_weight` say; it runs a job."""
-        query = f"SELECT min({_WEIGHT}) AS least, max({_WEIGHT}) AS most FROM (\n{rows}\n)"
+        """Return what rows with their weights in `WEIGHT` say; it runs a job."""
+        query = f"SELECT min({WEIGHT}) AS least, max({WEIGHT}) AS most FROM (\n{rows}\n)"
         return _kind_of(self._spark.sql(query).collect()[0])
-
-    @property
-    def kind_weight(self) -> str:
-        """The name of the column with the weights that `kind` reads."""
-        return _WEIGHT
 
     def is_comparable(self, range_: VersionRange) -> bool:
         """Whether Spark can compare the columns that are read."""
@@ -116,14 +110,6 @@ class VersionRows:
     def _compared(self, range_: VersionRange) -> tuple[BagColumn, ...]:
         fields = self.columns_read(range_)
         return tuple(BagColumn.of(quote(f.name), ddl_type(f.dataType)) for f in fields)
-
-
-def of_both(rows: str, others: str, weight: str) -> str:
-    """Return the rows of two queries, those of the first with weight 1, the others with -1."""
-    return (
-        f"SELECT *, 1L AS {weight} FROM (\n{rows}\n)\nUNION ALL\n"
-        f"SELECT *, -1L AS {weight} FROM (\n{others}\n)"
-    )
 
 
 def _kind_of(weights: Row) -> ChangeKind:

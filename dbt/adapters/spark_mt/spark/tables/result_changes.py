@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.columns import Column, quote
 from dbt.adapters.spark_mt.execution.table_format import is_comparable
-from dbt.adapters.spark_mt.query import differential, relation_states
-from dbt.adapters.spark_mt.query.bags import BagColumn, signed_query, weighted_query
+from dbt.adapters.spark_mt.query import bags, differential, relation_states
 from dbt.adapters.spark_mt.query.operator_sql import render_query
 from dbt.adapters.spark_mt.query.operators import scans
 from dbt.adapters.spark_mt.query.partial_sums import summable_types
@@ -202,7 +201,7 @@ class ResultChanges:
         added = f"SELECT * FROM {rows.view}"
         if not found.keys:
             columns = [Column(name, stored.types[name]) for name in sums.sums.columns]
-            change = _netted(columns, _weighted(added, found.removed), (), kept)
+            change = _netted(columns, bags.with_weights(added, found.removed, _WEIGHT), (), kept)
             self._sums.apply(session, step, stored, change.added, removed=change.removed)
         else:
             self._sums.apply(session, step, stored, added, keys=found.keys)
@@ -306,7 +305,7 @@ def _bag(view: str, columns: str, sign: int, most: int) -> str:
     """Return the rows whose weight has a sign, each as often as the weight says."""
     if most < 1:
         return ""
-    return f"({signed_query(columns, view, _WEIGHT, sign, repeats=most > 1)})"
+    return f"({bags.signed_query(columns, view, _WEIGHT, sign, repeats=most > 1)})"
 
 
 def _with_signs(weighted: Kept, columns: Sequence[StructField]) -> str:
@@ -405,16 +404,7 @@ def _of_rows(
         return change if has_rows(spark, change.keys) else TableChange()
     if not removed:
         return TableChange(added, unique_by=unique_by)
-    return _netted(resolved.columns, _weighted(added, removed), unique_by, kept)
-
-
-def _weighted(added: str, removed: str) -> str:
-    """Return the rows of two queries with the same columns, with their weights; "" has no rows."""
-    return "\nUNION ALL\n".join(
-        f"SELECT *, {weight} AS {_WEIGHT} FROM (\n{rows}\n)"
-        for rows, weight in ((added, "1L"), (removed, "-1L"))
-        if rows
-    )
+    return _netted(resolved.columns, bags.with_weights(added, removed, _WEIGHT), unique_by, kept)
 
 
 def _netted(
@@ -440,8 +430,8 @@ def _netted(
             differential.NotIncremental("INCOMPARABLE_TYPE", problem, "")
         )
     listed = ", ".join(quote(column.name) for column in columns)
-    compared = tuple(BagColumn.of(quote(column.name), column.type) for column in columns)
-    found = kept.keep(weighted_query(compared, rows, _WEIGHT), *_WEIGHTS)
+    compared = tuple(bags.BagColumn.of(quote(column.name), column.type) for column in columns)
+    found = kept.keep(bags.weighted_query(compared, rows, _WEIGHT), *_WEIGHTS)
     if not found.rows:
         return TableChange()
     gained, lost = (f"SELECT * FROM {bag}" if bag else "" for bag in _bags(found, listed))
