@@ -16,6 +16,7 @@ from dbt.adapters.spark_mt.definition.verification import (
     VerificationResult,
     is_selected,
 )
+from dbt.adapters.spark_mt.execution import verification
 from dbt.adapters.spark_mt.execution.checks import health_problems
 from dbt.adapters.spark_mt.execution.ports import Committed
 from dbt.adapters.spark_mt.execution.verification import (
@@ -24,6 +25,7 @@ from dbt.adapters.spark_mt.execution.verification import (
     verify,
 )
 from dbt.adapters.spark_mt.planning.steps import Fill
+from dbt.adapters.spark_mt.strategies import strategy
 from tests.behaviour.harness import ConflictingRunner
 from tests.behaviour.memory import MemoryTables
 from tests.behaviour.suite import (
@@ -378,6 +380,14 @@ def test_a_cancelled_verification_leaves_no_row(tables, waiting, monkeypatch):
 def commit(version, name="t"):
     """A commit of which the queue knows no more than this."""
     return Committed(SimpleNamespace(name=TableName(name), version=version), None)
+
+
+@pytest.mark.parametrize(("trigger", "due"), [("REFRESH", True), (verification.TRIGGER, False)])
+def test_what_repairs_a_table_is_not_verified_again(trigger, due):
+    definition = SimpleNamespace(table_id="t", declared=SimpleNamespace(options=(("verify", "1"),)))
+    table = SimpleNamespace(definition=definition, version=3)
+    run = SimpleNamespace(trigger=trigger, choice=SimpleNamespace(write=strategy.Write.ADD))
+    assert verification.is_due(Committed(table, run)) is due
 
 
 class TestQueue:

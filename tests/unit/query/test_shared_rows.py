@@ -73,6 +73,16 @@ def test_more_rows_are_a_view_if_they_read_several_relations(query, views):
     assert [is_view for is_view, _ in relations] == views
 
 
+def test_rows_that_differ_in_the_identities_of_attributes_are_the_same():
+    query = f"WITH c AS ({FEW}) SELECT x.a, y.v FROM c AS x JOIN c AS y ON x.a = y.v"
+    rows = Rows(query)
+    rows._roots = rows._roots[:1]
+    names = (f"rows_{number}" for number in count())
+    found = SharedRows(rows._roots, rows.inputs, names.__next__)
+    assert [each.query.count("u_after") for each in found.relations] == [1]
+    assert found.text(rows._roots[0]).count("`rows_0`") == 2
+
+
 def test_rows_that_one_operator_reads_stay_in_their_place():
     rows = Rows(FEW)
     rows._roots = rows._roots[:1]
