@@ -74,7 +74,6 @@ EDGES: dict[str, set[str]] = {
         "spark",
         "spark.launch",
         "spark.parser",
-        "spark.query",
         "spark.registry",
         "spark.session",
         "statements",

@@ -69,7 +69,6 @@ from dbt.adapters.spark_mt.resolution.row_lineage import row_shape
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment, utc_now
 from dbt.adapters.spark_mt.spark.launch.task_log import TaskLog
 from dbt.adapters.spark_mt.spark.parser import hook
-from dbt.adapters.spark_mt.spark.query.stored_queries import KnownQueries
 from dbt.adapters.spark_mt.spark.registry.registry import SparkCorrections, SparkScan
 from dbt.adapters.spark_mt.spark.registry.system_table import SystemTable
 from dbt.adapters.spark_mt.spark.session.errors import of_the_user, unlogged, unlogged_methods
@@ -158,7 +157,6 @@ class _SqlEngine:
         self._shared = shared
         self._task_log = task_log
         self._done = done
-        self._known = KnownQueries()
         self._running: dict[str, PrivateSessions] = {}
 
     def carry_out(
@@ -170,8 +168,7 @@ class _SqlEngine:
             spark,
             owner=lambda: owner or shared.owner(),
             clock=shared.clock,
-            known=self._known,
-            reading=self._shared.reading,
+            shared=self._shared.shared,
         )
         self._running[request_id] = made.sessions
         try:

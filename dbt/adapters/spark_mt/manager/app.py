@@ -38,7 +38,6 @@ from dbt.adapters.spark_mt.scheduler.embedded import EmbeddedScheduler, load_sch
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment
 from dbt.adapters.spark_mt.spark.launch.connect_server import served_session
 from dbt.adapters.spark_mt.spark.query.analyzer import SparkQueryAnalyzer
-from dbt.adapters.spark_mt.spark.query.stored_queries import KnownQueries
 from dbt.adapters.spark_mt.spark.session.errors import is_spark_error
 from dbt.adapters.spark_mt.spark.session.private_session import interrupt_session
 from dbt.adapters.spark_mt.spark.session.types import read_schedule_time
@@ -140,7 +139,6 @@ class _Assembly:
         self._statistics = RefreshStatistics(self._now_ms())
         self._up_to_date = SparkEnvironment(spark, clock=clock).value.up_to_date
         self._catalog = identity.catalog or spark.catalog.currentCatalog()
-        self._known = KnownQueries()
         self._handler_of: Callable[[TableName], bytes] = self._own.log.handler
         self._requested = Requests()
         self._verifications = VerificationQueue(_in_background)
@@ -232,8 +230,8 @@ class _Assembly:
         return TableLags(made.value.states, complete, self._now_ms, _in_background)
 
     def _environment(self) -> Environment:
-        """Return ports of their own for one operation: threads share nothing."""
-        made = SparkEnvironment(self._spark, clock=self._clock, known=self._known)
+        """Return ports of their own for one operation, which share what was read once."""
+        made = SparkEnvironment(self._spark, clock=self._clock, shared=self._own.shared)
         return self._logged(made.value)
 
     def _carry_out(
@@ -248,8 +246,7 @@ class _Assembly:
             session,
             owner=lambda: request.owner,
             clock=self._clock,
-            known=self._known,
-            reading=self._own.reading,
+            shared=self._own.shared,
         )
         mine = partial(_interrupt, made.sessions, None if client else session)
         with self._requested.running(request.request_id, mine):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import partial
 from threading import Thread
@@ -12,7 +13,7 @@ from weakref import WeakKeyDictionary
 from dbt.adapters.spark_mt.execution import context, verification
 from dbt.adapters.spark_mt.execution.environment import Environment
 from dbt.adapters.spark_mt.execution.errors import problem_of
-from dbt.adapters.spark_mt.execution.leases import Managers
+from dbt.adapters.spark_mt.execution.leases import LeaseCache, Managers
 from dbt.adapters.spark_mt.execution.table_format import InstalledTables
 from dbt.adapters.spark_mt.execution.up_to_date import UpToDateTables
 from dbt.adapters.spark_mt.resolution.settings import PREFIX, Settings
@@ -57,7 +58,6 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.definition.columns import Pairs, TableName
     from dbt.adapters.spark_mt.definition.table_format import TableFormat
-    from dbt.adapters.spark_mt.execution.leases import LeaseCache
     from dbt.adapters.spark_mt.spark.catalog.table_details import SparkFormat, SparkTables
     from dbt.adapters.spark_mt.spark.query.stream_sources import StreamableTables
     from dbt.adapters.spark_mt.spark.registry.system_table import RunInBackground
@@ -82,6 +82,23 @@ def described(error: Exception) -> str | None:
     return None if failure.is_cancelled else f"[{failure.condition}] {failure.message}"
 
 
+@dataclass(frozen=True, slots=True)
+class SharedReads:
+    """What several environments of one Spark read once.
+
+    Args:
+        session: Reads the catalog, logs and system tables.
+        log: Reads the logs of tables, from where it found their ends before.
+        known: What is known of stored queries.
+        leases: What was read of managers' leases.
+    """
+
+    session: SparkSession
+    log: DeltaLog
+    known: KnownQueries
+    leases: LeaseCache
+
+
 class SparkEnvironment:
     """Environment of a session, and what to interrupt and to forget in it.
 
@@ -94,9 +111,8 @@ class SparkEnvironment:
         clock: Returns the current instant, aware.
         in_background: Runs the compaction of the registry after a commit; a manager must not wait
             for it.
-        known: What is known of stored queries, where environments share it.
-        reading: Reads the catalog, logs and system tables; by default a session for few rows.
-        lease_cache: What was read of managers' leases, where environments share it.
+        shared: What another environment has read; nothing by default.
+        lease_cache: What was read of managers' leases, where sessions share only that.
     """
 
     def __init__(
@@ -106,14 +122,14 @@ class SparkEnvironment:
         owner: Callable[[], Pairs] = tuple,
         clock: Callable[[], datetime] = utc_now,
         in_background: RunInBackground = system_table.at_once,
-        known: KnownQueries | None = None,
-        reading: SparkSession | None = None,
+        shared: SharedReads | None = None,
         lease_cache: LeaseCache | None = None,
     ) -> None:
         self._spark, self.sessions = spark, private_session.PrivateSessions(spark)
-        reading = self.reading = reading or _reading_session(spark)
         files = None if private_session.is_connect(spark) else DriverFiles(spark)
-        tables = self.tables = installed_tables(reading, files)
+        shared = self.shared = shared or _shared_reads(spark, files, lease_cache)
+        reading = shared.session
+        tables = self.tables = installed_tables(reading, files, shared.log)
         self.details = TableDetails(reading, tables)
         store = SparkTableStore(spark, tables, self.details)
         sources = SparkSourceReader(tables, self.details, self.sessions)
@@ -125,7 +141,7 @@ class SparkEnvironment:
         self.leases = SparkLeaseLog(leases, versions, _names(spark, files), files)
         settings = partial(_settings, spark)  # no method: a part must not refer to the environment
         parts = _stream_parts(spark, files, tables, self.details, sources, settings, now_ms)
-        seen = SeenTables(tables, self.details, known or KnownQueries())
+        seen = SeenTables(tables, self.details, shared.known)
         stored = StoredQueries(self.sessions, settings, seen)
         rows = QueryRows(sources, tables, self.details, stored)
         filler = _filler(self.sessions, parts, WriteErrors(tables, self.details))
@@ -148,7 +164,7 @@ class SparkEnvironment:
             execution_context=_execution_context(log, now_ms),
             observer=SparkTableObserver(spark, self.sessions, rows, tables, self.details),
             owner=owner,
-            managers=Managers(self.leases, context.LocalProcesses(), now_ms, lease_cache),
+            managers=Managers(self.leases, context.LocalProcesses(), now_ms, shared.leases),
             handlers=log.handler,
             up_to_date=UpToDateTables(store, sources, now_ms),
             verifications=verification.QueuedVerifications(_VERIFICATIONS, self.verifying),
@@ -258,16 +274,28 @@ class SparkStorage:
                 self._parts.checkpoints.remove_abandoned(table_id, self._now_ms())
 
 
+def _shared_reads(
+    spark: SparkSession, files: DriverFiles | None, lease_cache: LeaseCache | None
+) -> SharedReads:
+    session = _reading_session(spark)
+    return SharedReads(session, _log(session, files), KnownQueries(), lease_cache or LeaseCache())
+
+
+def _log(spark: SparkSession, files: DriverFiles | None) -> DeltaLog:
+    return DeltaLog(spark) if files is None else DriverLog(spark, files)
+
+
 def installed_tables(
-    spark: SparkSession, files: DriverFiles | None = None
+    spark: SparkSession, files: DriverFiles | None = None, log: DeltaLog | None = None
 ) -> InstalledTables[DeltaTables]:
     """Return the tables of all formats that there are.
 
     Args:
         spark: The session.
         files: The driver's file systems, by which logs are read without jobs; None for Connect.
+        log: Reads the logs of tables; by default one of its own.
     """
-    delta = DeltaTables(DeltaLog(spark) if files is None else DriverLog(spark, files))
+    delta = DeltaTables(_log(spark, files) if log is None else log)
     reader = SqlMetadata(spark) if files is None else DriverMetadata(spark)
     return InstalledTables(delta, sources=(IcebergTables(spark, IcebergHistory(reader)),))
 
