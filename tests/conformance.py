@@ -319,6 +319,7 @@ COVERS = (
             f"{_CONTRACT}::test_commits_that_were_removed_are_gone_and_the_rest_is_there",
             f"{_CONTRACT}::test_what_vacuum_removed_cannot_be_read_any_more",
             "engine/test_source_changes.py::test_appended_rows_are_read_from_their_files_alone",
+            "engine/test_source_changes.py::test_marked_rows_are_those_by_which_the_files_differ",
         ),
     ),
     Cover(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -45,6 +47,39 @@ class Watched:
             added = private.spark.sql(reader.added(range_)).collect()
             gone = private.spark.sql(removed).collect() if removed else []
         return sorted(map(tuple, added), key=repr), sorted(map(tuple, gone), key=repr)
+
+    def weighted(self, after):
+        """The rows with their weights, in each way in which they can be read."""
+        range_ = VersionRange(self.sources.table(self.name), after, self.now())
+        with self.engine.sessions.open() as private:
+            ways = self.engine.tables.default.changes(private.spark).weighted(range_, "weight")
+            return [Counter(map(tuple, private.spark.sql(way).collect())) for way in ways]
+
+
+MARKED = (
+    "CREATE TABLE s (id INT, v STRING, c CHAR(4), d DECIMAL(9, 2), day DATE) USING delta {layout} "
+    "TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')"
+)
+ROWS = (
+    "SELECT CAST(id + {n} AS INT), IF(id % 5 = 0, NULL, CAST(id % 3 AS STRING)), "
+    "IF(id % 4 = 0, NULL, CAST(id % 2 AS STRING)), id % 7, DATE'2026-01-01' + CAST(id % 3 AS INT) "
+    "FROM range(0, 12, 1, 1)"
+)
+CHANGES = (
+    f"INSERT INTO s {ROWS}",
+    "UPDATE s SET v = concat(v, '{n}') WHERE id % 5 = {n} % 5",
+    "UPDATE s SET id = id WHERE id % 3 = {n} % 3",
+    "DELETE FROM s WHERE id % 7 = {n} % 7",
+    "DELETE FROM s WHERE day = DATE'2026-01-01' + {n} % 3",
+    (
+        "MERGE INTO s USING (SELECT CAST(id + {n} AS INT) AS id FROM range(4)) AS t ON s.id = t.id "
+        "WHEN MATCHED AND s.id % 2 = 0 THEN DELETE WHEN MATCHED THEN UPDATE SET s.c = 'm' "
+        "WHEN NOT MATCHED THEN INSERT (id) VALUES (t.id)"
+    ),
+    "OPTIMIZE s",
+    "REORG TABLE s APPLY (PURGE)",
+    "RESTORE TABLE s TO VERSION AS OF {before}",
+)
 
 
 @pytest.fixture
@@ -211,3 +246,28 @@ def test_the_position_at_an_instant(watched):
     assert newest.position == watched.now()
     before = watched.sources.position_at(watched.name, times[0])
     assert (before.position, before.is_complete) == (BEFORE_ALL, False)
+
+
+@pytest.mark.parametrize(
+    ("seed", "layout"),
+    [
+        (2, ""),
+        pytest.param(3, "PARTITIONED BY (day)", marks=pytest.mark.conformance),
+        pytest.param(5, "CLUSTER BY (id)", marks=pytest.mark.conformance),
+        pytest.param(8, "", marks=pytest.mark.conformance),
+    ],
+)
+def test_marked_rows_are_those_by_which_the_files_differ(watched, seed, layout):
+    chosen = random.Random(seed)  # noqa: S311 - a test's choice
+    watched.run(MARKED.format(layout=layout), f"INSERT INTO s {ROWS.format(n=0)}")
+    starts, ways = [watched.now()], Counter()
+    for n in range(9):
+        first = f"DELETE FROM s WHERE id = {n}"
+        change = first if n % 3 == 0 else chosen.choice(CHANGES)
+        watched.run(change.format(n=n, before=starts[-1].version - 1 or 1))
+        for start in starts[-1], chosen.choice(starts):
+            found = watched.weighted(start)
+            ways[len(found)] += 1
+            assert all(each == found[-1] for each in found), (n, change, found)
+        starts.append(watched.now())
+    assert ways[2] > 3, "without deletion vectors all are read from whole files"

@@ -49,6 +49,20 @@ def test_rows_deleted_within_a_file_are_found():
     assert found.touched == (A,)
 
 
+def test_rows_are_read_by_commit_where_no_file_is_read_twice():
+    marked = [remove(1, A), add(1, A)]
+    assert file_changes(marked, 4).marks_rows
+    assert file_changes([*marked, remove(2, A), add(2, A)], 4).marks_rows
+    assert file_changes([*marked, add(2, B), remove(3, A)], 4).marks_rows
+    assert file_changes([add(1, A), remove(2, A), add(2, A)], 4).marks_rows, "it came in the range"
+    moved = [remove(3, A, rows=False), add(3, C, rows=False)]
+    assert file_changes([*marked, *moved], 4).marks_rows
+    assert not file_changes([add(1, A)], 4).marks_rows
+    assert not file_changes([remove(1, A), add(1, B)], 4).marks_rows, "a copy on write"
+    assert not file_changes([*marked, add(2, B), remove(3, B)], 4).marks_rows
+    assert not file_changes(moved, 4).marks_rows
+
+
 def test_ambiguous_names_of_files_are_not_used():
     assert not file_changes([add(1, "day=1/data.parquet")], 1).named
     assert file_changes([add(1, f"a%20b/{A}")], 1).named

@@ -1,16 +1,19 @@
 """Changes of a Delta table's rows between two versions.
 
 The log names the data files that were added and removed; rows are read from these files only. A
-range in which files were only added is read as it is. Otherwise the rows of these files are
-compared before and after, as bags. A table that was rebuilt with the same rows therefore has no
+range in which files were only added is read as it is. Of files that stay, and in which commits
+marked rows as removed, these rows are read. Otherwise the rows of the files are compared before and
+after, as bags. A table that was rebuilt with the same rows therefore has no
 change.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from itertools import count
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from dbt.adapters.spark_mt.definition.columns import quote, quote_text
@@ -26,6 +29,7 @@ from dbt.adapters.spark_mt.spark.formats.delta import DELETION_VECTORS, as_of
 from dbt.adapters.spark_mt.spark.query import version_rows
 from dbt.adapters.spark_mt.spark.query.query_relations import has_rows
 from dbt.adapters.spark_mt.spark.session.errors import suppress_spark_errors, unlogged
+from dbt.adapters.spark_mt.spark.session.private_session import is_connect
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -46,6 +50,10 @@ _UNIQUE_NAME = re.compile(
 )
 """Names that Delta itself gives hold a random number, so that no two files share one."""
 
+_MARKED = "__materialized_table_marked_"
+_NUMBERS = count()
+"""Of views: a session may read the commits of several tables."""
+
 MOST_FILES = 5000
 """Up to how many files are named in a query."""
 
@@ -61,6 +69,8 @@ class FileChanges:
         removes_rows: Whether rows left the table, as far as the files show.
         removing: The versions whose commits removed files with rows.
         named: Whether the names distinguish the files, and are few enough for a query.
+        marks_rows: Whether commits marked rows of files as removed, or no longer so, and no file
+            came and went as a whole: read commit by commit, no row is then read twice.
     """
 
     added: Mapping[int, tuple[str, ...]]
@@ -68,6 +78,7 @@ class FileChanges:
     removes_rows: bool
     named: bool
     removing: tuple[int, ...] = ()
+    marks_rows: bool = False
 
     @property
     def files_to_read(self) -> tuple[str, ...] | None:
@@ -203,7 +214,8 @@ class RangeReader:
         """Return queries for the rows that the range added or removed, and how often.
 
         The first one reads the change data feed, if the table has one now. Delta refuses it where
-        the table did not have one throughout. The last one reads the files that came and went.
+        the table did not have one throughout. Without a feed, it reads the rows that commits marked
+        in deletion vectors. The last one reads the files that came and went.
         """
         weight, both = quote(weight), range_.after != BEFORE_ALL and not range_.is_empty
         changes = self._files(range_) or _UNKNOWN if both else None
@@ -214,7 +226,7 @@ class RangeReader:
     def _both_ways(
         self, range_: VersionRange, changes: FileChanges, weight: str
     ) -> tuple[str, ...]:
-        recorded = self._recorded(range_, weight) if changes is not _UNKNOWN else None
+        recorded = None if changes is _UNKNOWN else self._by_commits(range_, changes, weight)
         found = (recorded, self._of_files(range_, changes, weight))
         queries = tuple(query for query in found if query)
         if not self._versions.is_comparable(range_):
@@ -226,17 +238,21 @@ class RangeReader:
         rows, others = (self._rows(range_, version, files) for version in (after, before))
         return with_weights(rows, others, weight)
 
-    def _recorded(self, range_: VersionRange, weight: str) -> str | None:
-        """Return the rows of the change data feed; None where it cannot cover the range."""
+    def _by_commits(self, range_: VersionRange, changes: FileChanges, weight: str) -> str | None:
+        """Return the rows that each commit added or removed; None where only the files say that."""
         before, after = range_.after.version, range_.upto.version
         if self._versions.schema(range_, before) != self._versions.schema(range_, after):
             return None
-        if not feeds_changes(properties_of(self._spark, range_.table.name)):
+        rows = ""
+        if feeds_changes(properties_of(self._spark, range_.table.name)):
+            rows = f"table_changes({quote_text(range_.table.name.sql)}, {before + 1}, {after})"
+        elif changes.marks_rows:
+            rows = marked_rows(self._spark, range_.table, before + 1, after)
+        if not rows:
             return None
-        feed = f"table_changes({quote_text(range_.table.name.sql)}, {before + 1}, {after})"
         columns = self._versions.listed(range_)
         counts = "IF(_change_type IN ('insert', 'update_postimage'), 1L, -1L)"
-        return f"SELECT {columns}, {counts} AS {weight} FROM {feed}"
+        return f"SELECT {columns}, {counts} AS {weight} FROM {rows}"
 
     def _counts_changed_rows(self, range_: VersionRange, versions: Iterable[int]) -> bool:
         """Whether one of some commits reports rows that it updated or deleted."""
@@ -320,14 +336,49 @@ class RangeReader:
         return not before or has_moved_columns(before, now, range_.columns)
 
 
+def marked_rows(session: SparkSession, table: TableRef, first: int, last: int) -> str:
+    """Return a temporary view of the rows that commits added or removed, like a feed.
+
+    Of a file in which a commit marked other rows as removed than the one before, these rows only
+    are read. Delta does it for a table with a feed, and for its own commands without one.
+
+    Args:
+        session: A private session.
+        table: The table.
+        first: The first commit.
+        last: The last one.
+
+    Returns:
+        Nothing over Connect, from where Delta's classes are out of reach, and where they do not
+        read the commits.
+    """
+    if is_connect(session):
+        return ""
+    jvm: Any = session.sparkContext._jvm  # noqa: SLF001 - no public way to the JVM
+    java: Any = session._jsparkSession  # noqa: SLF001 - as above
+    none = jvm.scala.Option.apply(None)
+    delta = jvm.org.apache.spark.sql.delta
+    with suppress_spark_errors(lambda failure: not failure.is_cancelled), unlogged():
+        log = delta.DeltaLog.forTable(java, table.handle)
+        options = (none, none, True, none)  # the one that is true: whole files where no feed is
+        rows = delta.commands.cdc.CDCReader.changesToBatchDF(log, first, last, java, *options)
+        view = f"{_MARKED}{next(_NUMBERS)}"
+        rows.createOrReplaceTempView(view)
+        return view
+    return ""
+
+
 def file_changes(actions: Iterable[FileAction], upto: int) -> FileChanges:
     """Sum up the actions of the commits up to version `upto`."""
     brought: dict[str, int] = {}
     left: set[str] = set()
     touched: dict[str, None] = {}
     removing: set[int] = set()
+    changing: dict[str, Counter[int]] = {}
     for action in sorted(actions, key=lambda a: (a.version, a.adds)):
         touched[action.path] = None
+        if action.changes_rows:
+            changing.setdefault(action.path, Counter())[action.version] += 1
         if not action.adds:
             left.add(action.path)
             if action.changes_rows:
@@ -342,7 +393,18 @@ def file_changes(actions: Iterable[FileAction], upto: int) -> FileChanges:
     names = tuple(map(_name, touched))
     unique = all(map(_UNIQUE_NAME.match, names)) and len(names) <= MOST_FILES
     added = {version: tuple(files) for version, files in sorted(by_version.items())}
-    return FileChanges(added, names, bool(removing), unique, tuple(sorted(removing)))
+    rows = _marks_rows(changing.values())
+    return FileChanges(added, names, bool(removing), unique, tuple(sorted(removing)), rows)
+
+
+def _marks_rows(changing: Iterable[Mapping[int, int]]) -> bool:
+    """Whether files stay with other marks; a commit removes such a file and adds it again.
+
+    Args:
+        changing: How many actions of each version change the rows of a file, by file.
+    """
+    stays = [[count > 1 for count in file.values()] for file in changing]
+    return any(map(any, stays)) and all(file.count(False) <= 1 for file in stays)
 
 
 def changed_rows(
