@@ -40,6 +40,8 @@ _COLLECTS = 3
 _UNCHANGED = 5
 _WARM_UP = 3
 """Rounds that are not counted: the JVM compiles what runs in them."""
+_PARSER_WARM_UP = 20
+"""Parses of all texts before them: until then the JVM interprets the hook, for 1 to 4 µs each."""
 _PATIENCE_S = 300
 _ROWS_OF_100_MB = "SELECT id, repeat('x', 1000) AS text FROM range(100000)"
 _TEXTS = tuple(
@@ -69,6 +71,8 @@ def measure(spark: SparkSession, samples: int) -> list[Measurement]:
     java = driver_java.compiled(spark, _SOURCE)
     sessions = (hooked._jsparkSession, bare._jsparkSession)  # noqa: SLF001 - no public way
     times = driver_java.new_object(spark, java, *sessions)
+    for _ in range(_PARSER_WARM_UP):
+        times.parse("\n".join(_TEXTS))
     rounds = [_round(hooked, bare, tables, times, number) for number in range(samples + _WARM_UP)]
     measured = []
     for place, (name, most) in enumerate(_MEASURED):

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from threading import Thread
 from time import monotonic, sleep
+from uuid import uuid4
 
 import pytest
 
@@ -205,11 +206,20 @@ def test_a_relation_is_not_carried_out_for_its_columns(spark):
     assert spark.sql("SHOW MATERIALIZED TABLES LIKE 'seen'").collect() == []
 
 
-@pytest.mark.parametrize("how", ["all", "tag"])
-def test_an_interrupt_ends_the_refresh(connect, manager, how):
+@pytest.mark.parametrize("how", ["all", "tag", "operation"])
+def test_an_interrupt_ends_the_refresh(connect, manager, monkeypatch, how):
     """The client gets the error when the job's row says so."""
     spark = connect("interrupted")
-    errors = []
+    request = spark.client._execute_plan_request_with_metadata
+    operation, errors = str(uuid4()), []
+    monkeypatch.setattr(
+        spark.client, request.__name__, lambda operation_id=None: request(operation_id or operation)
+    )
+    interrupts = {
+        "all": spark.interruptAll,
+        "tag": lambda: spark.interruptTag("mine"),
+        "operation": lambda: spark.interruptOperation(operation),
+    }
 
     def run():
         spark.addTag("mine")
@@ -220,7 +230,7 @@ def test_an_interrupt_ends_the_refresh(connect, manager, how):
     end = monotonic() + 60
     while manager.running_jobs() == 0 and monotonic() < end:
         sleep(0.2)
-    assert len(spark.interruptTag("mine") if how == "tag" else spark.interruptAll()) == 1
+    assert interrupts[how]() == [operation]
     thread.join(60)
     (error,) = errors
     assert error.getCondition() == "OPERATION_CANCELED"
