@@ -322,6 +322,7 @@ TESTED_BY = {
     "query.differential_keys": "unit/query/test_differential.py",
     "query.relations": "unit/query/test_operator_builder.py",
     "spark.delta.row_conditions": "unit/spark/delta/test_row_changes.py",
+    "spark.delta.driver_views": "functional/engine/test_source_changes.py",
     "statements.alter_parser": "unit/statements/test_parser.py",
     "statements.values": "unit/statements/test_parser.py",
     "strategies.checks": "unit/resolution/test_resolver.py",

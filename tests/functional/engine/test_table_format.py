@@ -61,8 +61,15 @@ class DeltaWorld(FormatWorld):
             return sorted(map(tuple, session.sql(rows).collect()), key=repr)
 
     def rows(self, name, version=None):
-        place = name.sql if version is None else self.tables.as_of(self.ref(name), version)
-        return self.read(f"SELECT * FROM {place}")
+        if version is None:
+            return self.read(f"SELECT * FROM {name.sql}")
+        table = self.ref(name)
+        rows = self.read(f"SELECT * FROM {self.tables.as_of(table, version)}")
+        with self.session() as session:
+            opened = self.tables.opened(session, table, version)
+            found = sorted(map(tuple, session.sql(f"SELECT * FROM {opened}").collect()), key=repr)
+        assert found == rows
+        return rows
 
     def columns(self, name):
         return self._spark.table(name.sql).columns

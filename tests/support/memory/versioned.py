@@ -288,6 +288,10 @@ class MemoryVersionedTables:
         """As `VersionedTables.as_of`; nothing in memory reads it."""
         return f"{table.name.sql}@{version}"
 
+    def opened(self, session: MemorySession, table: TableRef, version: int) -> str:  # noqa: ARG002 - of the port
+        """As `VersionedTables.opened`."""
+        return self.as_of(table, version)
+
     def changes(self, session: MemorySession) -> MemoryChanges:
         """Return a reader of changes."""
         return MemoryChanges(session.catalog)

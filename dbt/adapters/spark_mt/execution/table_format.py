@@ -299,6 +299,13 @@ class SourceTables(Protocol[SessionT_contra, RowsT_co]):
         """
         ...
 
+    def opened(self, session: SessionT_contra, table: TableRef, version: int) -> str:
+        """Return what the queries of one session read for a table at a version, as `as_of`.
+
+        To open a version costs as much as to plan one read of it. Each read costs less then.
+        """
+        ...
+
     def changes(self, session: SessionT_contra) -> TableChanges[RowsT_co]:
         """Return a reader of changes between versions."""
         ...

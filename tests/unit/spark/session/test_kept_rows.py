@@ -9,6 +9,7 @@ import pytest
 from dbt.adapters.spark_mt.spark.session import kept_rows
 from dbt.adapters.spark_mt.spark.session.kept_rows import KeptRows
 
+EXCLUDED = "spark.sql.optimizer.excludedRules"
 ACTIVE = object()
 """The session to which PySpark assigns what a Connect server keeps."""
 
@@ -112,3 +113,40 @@ def test_a_setting_of_the_user_for_broadcasts_stays(session, before, after):
     session.conf[THRESHOLD] = before
     KeptRows(session)
     assert session.conf[THRESHOLD] == after
+
+
+class BrokenPlanError(Exception):
+    """An optimizer's failure by a rule."""
+
+    def __init__(self, rule):
+        self.broken_rule = rule
+
+
+def test_a_rule_that_makes_an_invalid_plan_is_left_out(session, monkeypatch):
+    """Only for the one query, and not a rule twice: then the failure has another reason."""
+    monkeypatch.setattr(
+        kept_rows, "is_spark_error", lambda error: isinstance(error, BrokenPlanError)
+    )
+    monkeypatch.setattr(kept_rows, "failure_of", lambda error: error)
+    tried = []
+    session.conf[EXCLUDED] = "mine"
+
+    def sql(query):
+        tried.append((query, session.conf[EXCLUDED]))
+        rules = {"broken otherwise": "", "broken again": "mine"}
+        if query == "broken twice" and len(tried) < 3:
+            rules = {query: f"rule {len(tried)}"}
+        if query in rules:
+            raise BrokenPlanError(rules[query])
+        return Frame(session)
+
+    monkeypatch.setattr(session, "sql", sql)
+    KeptRows(session).keep("broken twice")
+    assert [rules for _, rules in tried] == ["mine", "mine,rule 1", "mine,rule 1,rule 2"]
+    assert session.conf[EXCLUDED] == "mine"
+    for query in "broken otherwise", "broken again":
+        tried.clear()
+        with pytest.raises(BrokenPlanError):
+            KeptRows(session).keep(query)
+        assert tried == [(query, "mine")]
+    assert session.conf[EXCLUDED] == "mine"

@@ -12,14 +12,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, replace
-from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from dbt.adapters.spark_mt.definition.columns import quote, quote_text
 from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, ChangeExtent, ChangeKind
 from dbt.adapters.spark_mt.query.bags import with_weights
 from dbt.adapters.spark_mt.query.relation_states import WEIGHT
+from dbt.adapters.spark_mt.spark.delta.driver_views import marked_rows
 from dbt.adapters.spark_mt.spark.delta.schemas import (
     changed_types,
     has_moved_columns,
@@ -29,7 +29,6 @@ from dbt.adapters.spark_mt.spark.formats.delta import DELETION_VECTORS, as_of
 from dbt.adapters.spark_mt.spark.query import version_rows
 from dbt.adapters.spark_mt.spark.query.query_relations import has_rows
 from dbt.adapters.spark_mt.spark.session.errors import suppress_spark_errors, unlogged
-from dbt.adapters.spark_mt.spark.session.private_session import is_connect
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -49,10 +48,6 @@ _UNIQUE_NAME = re.compile(
     r"^(?:part|cdc)-\d+-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}[-.\w]*\.parquet$"
 )
 """Names that Delta itself gives hold a random number, so that no two files share one."""
-
-_MARKED = "__materialized_table_marked_"
-_NUMBERS = count()
-"""Of views: a session may read the commits of several tables."""
 
 MOST_FILES = 5000
 """Up to how many files are named in a query."""
@@ -334,38 +329,6 @@ class RangeReader:
             return False
         before = self._log.table_schema(range_.table, after)
         return not before or has_moved_columns(before, now, range_.columns)
-
-
-def marked_rows(session: SparkSession, table: TableRef, first: int, last: int) -> str:
-    """Return a temporary view of the rows that commits added or removed, like a feed.
-
-    Of a file in which a commit marked other rows as removed than the one before, these rows only
-    are read. Delta does it for a table with a feed, and for its own commands without one.
-
-    Args:
-        session: A private session.
-        table: The table.
-        first: The first commit.
-        last: The last one.
-
-    Returns:
-        Nothing over Connect, from where Delta's classes are out of reach, and where they do not
-        read the commits.
-    """
-    if is_connect(session):
-        return ""
-    jvm: Any = session.sparkContext._jvm  # noqa: SLF001 - no public way to the JVM
-    java: Any = session._jsparkSession  # noqa: SLF001 - as above
-    none = jvm.scala.Option.apply(None)
-    delta = jvm.org.apache.spark.sql.delta
-    with suppress_spark_errors(lambda failure: not failure.is_cancelled), unlogged():
-        log = delta.DeltaLog.forTable(java, table.handle)
-        options = (none, none, True, none)  # the one that is true: whole files where no feed is
-        rows = delta.commands.cdc.CDCReader.changesToBatchDF(log, first, last, java, *options)
-        view = f"{_MARKED}{next(_NUMBERS)}"
-        rows.createOrReplaceTempView(view)
-        return view
-    return ""
 
 
 def file_changes(actions: Iterable[FileAction], upto: int) -> FileChanges:

@@ -11,6 +11,7 @@ from dbt.adapters.spark_mt.execution.table_format import FENCE
 from dbt.adapters.spark_mt.planning.properties import is_changed_by_row, location_of, properties_of
 from dbt.adapters.spark_mt.query.bags import BagColumn, same_row
 from dbt.adapters.spark_mt.spark.delta.changes import RangeReader
+from dbt.adapters.spark_mt.spark.delta.driver_views import version_rows
 from dbt.adapters.spark_mt.spark.delta.row_changes import apply_changes, replace_keys
 from dbt.adapters.spark_mt.spark.delta.stream import DeltaSource
 from dbt.adapters.spark_mt.spark.formats import delta as delta_format
@@ -36,6 +37,9 @@ _LISTING = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
 _MOST_LISTINGS, _FEWER_LISTINGS = "10000", "16"
 """In how many tasks VACUUM lists directories by Spark's default, and by ours. It starts all of
 them, however few directories there are: 40 s on two cores."""
+
+MOST_OPENED_FILES = 200
+"""Up to how many files a version is opened by a list of all of them."""
 
 
 class DeltaTables:
@@ -67,6 +71,14 @@ class DeltaTables:
 
     def as_of(self, table: TableRef, version: int) -> str:
         return delta_format.as_of(table.name, version)
+
+    def opened(self, session: SparkSession, table: TableRef, version: int) -> str:
+        """As `VersionedTables.opened`; of a table of many files, statistics leave out some."""
+        size = self.history.size(table, version)
+        view = ""
+        if size is not None and size[0] <= MOST_OPENED_FILES:
+            view = version_rows(session, table, version)
+        return view or self.as_of(table, version)
 
     def stream_source(
         self, session: SparkSession, name: TableName, reader: SparkSourceReader

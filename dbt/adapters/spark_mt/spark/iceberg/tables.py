@@ -62,6 +62,9 @@ class IcebergTables:
     def changes(self, session: SparkSession) -> RangeReader:
         return RangeReader(session, self.history, self.as_of)
 
+    def opened(self, session: SparkSession, table: TableRef, version: int) -> str:  # noqa: ARG002 - of the port
+        return self.as_of(table, version)
+
     def as_of(self, table: TableRef, version: int) -> str:
         """As `SourceTables.as_of`; the table before its first snapshot is a sample of no rows."""
         found = self.history.metadata(table)

@@ -272,6 +272,12 @@ class SparkFailure:
         return self.main_condition == "CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND"
 
     @property
+    def broken_rule(self) -> str:
+        """The rule of Spark's optimizer that made an invalid plan; empty for other failures."""
+        is_of_a_rule = self.main_condition == "PLAN_VALIDATION_FAILED_RULE_IN_BATCH"
+        return self.parameters.get("rule", "") if is_of_a_rule else ""
+
+    @property
     def is_broken_by_rows(self) -> bool:
         """Rows that are there break a constraint that was to be added."""
         return self.main_condition in FORMATS.conditions.rows_break_constraint

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_erro
 from dbt.adapters.spark_mt.spark.session.private_session import is_connect, set_for_now
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from pyspark.sql import DataFrame, Row, SparkSession
 
@@ -28,6 +29,9 @@ _BROADCAST_BYTES = 20 * 1024 * 1024
 _ADAPTIVE = "spark.sql.adaptive.enabled"
 _THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
 _DEFAULT_THRESHOLD = "10485760b"
+_EXCLUDED = "spark.sql.optimizer.excludedRules"
+_MOST_BROKEN_RULES = 3
+"""How many rules a query may be planned without."""
 _VIEW = "__materialized_table_kept_"
 _ANY_NUMBER = 100_000
 """Of partitions: COALESCE to so many merges none, and its result has no known order. Spark keeps
@@ -120,7 +124,7 @@ class KeptRows:
 
     def _checkpoint(self, query: str) -> DataFrame:
         """Return the rows of a query, which the first job that reads all of them computes."""
-        frame: Any = self._spark.sql(query).coalesce(_ANY_NUMBER).localCheckpoint(eager=False)
+        frame: Any = self._without_broken_rules(partial(self._lazily, query))
         if is_connect(self._spark):
             # PySpark 4.2 assigns it to the active session, whatever session computes it; the
             # server knows it in this session only, and frees it with the relation.
@@ -129,6 +133,28 @@ class KeptRows:
             self._held.append(frame._jdf.logicalPlan().rdd())  # noqa: SLF001 - no public way
         found: DataFrame = frame
         return found
+
+    def _lazily(self, query: str) -> DataFrame:
+        return self._spark.sql(query).coalesce(_ANY_NUMBER).localCheckpoint(eager=False)
+
+    def _without_broken_rules(self, plan: Callable[[], DataFrame]) -> DataFrame:
+        """Plan a query without the rules of Spark's optimizer that make an invalid plan of it.
+
+        Spark 4.2 does so for some unions of grouping sets. A rule changes what a plan costs, and
+        never its rows.
+        """
+        broken = self._spark.conf.get(_EXCLUDED, None) or ""
+        for _ in range(_MOST_BROKEN_RULES):
+            try:
+                with set_for_now(self._spark, {_EXCLUDED: broken} if broken else {}), unlogged():
+                    return plan()
+            except Exception as error:  # noqa: PERF203 - of few rules
+                failure = failure_of(error) if is_spark_error(error) else None
+                if failure is None or not failure.broken_rule or failure.broken_rule in broken:
+                    raise
+                broken = ",".join(filter(None, (broken, failure.broken_rule)))
+        with set_for_now(self._spark, {_EXCLUDED: broken}):
+            return plan()
 
     def _measured(self, frame: DataFrame, *measures: str) -> Row:
         """Return aggregates over all rows, in one job instead of one for each stage."""

@@ -25,6 +25,7 @@ from dbt.adapters.spark_mt.spark.query.query_rows import raise_if_unfit
 from dbt.adapters.spark_mt.spark.session.input_size import sizes_of, total_of
 from dbt.adapters.spark_mt.spark.session.types import columns_of, ddl_type
 from dbt.adapters.spark_mt.spark.tables.stored_sums import SumsTables
+from dbt.adapters.spark_mt.spark.tables.version_views import VersionViews
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -112,7 +113,8 @@ class ResultChanges:
         spark, definition, tree = session.spark, step.definition, step.run.tree
         if tree is None:
             raise ValueError(step)
-        states = self._states(spark, step, tree, kept)
+        versions = VersionViews(spark, self._tables, kept)
+        states = self._states(spark, step, tree, kept, versions)
         resolved = definition.resolved
         types = summable_types(
             (c.type for c in table_columns.stored_columns(resolved)), resolved.context
@@ -121,9 +123,11 @@ class ResultChanges:
         if not derived.change.parts:
             self._sums.move(session, step)
             return TableChange()
-        found = self._by_sums(session, step, states, kept, needs_sums="K" in derived.rules)
+        needs_sums = "K" in derived.rules
+        found = self._by_sums(session, step, states, kept, versions, needs_sums=needs_sums)
         if found is None:
-            found = _shared_once(derived.queries(states, self._own_rows(step), kept.new_view), kept)
+            own = self._own_rows(step, versions)
+            found = _shared_once(derived.queries(states, own, kept.new_view), kept, versions)
         if found.unknown and has_rows(spark, found.unknown):
             problem = (
                 "rows left the first ones, or came to the place of the last one, and rows that are "
@@ -141,6 +145,7 @@ class ResultChanges:
         step: ApplyChanges,
         states: Mapping[str, relation_states.RelationStates],
         kept: KeptRows,
+        versions: VersionViews,
         *,
         needs_sums: bool,
     ) -> differential.ChangeQueries | None:
@@ -157,14 +162,17 @@ class ResultChanges:
             return None
         stored = self._sums.find(session.spark, step, sums)
         if stored is not None and stored.reflect(dict(step.since)):
-            return self._summed(session, step, sums, states, stored, kept)
+            return self._summed(session, step, sums, states, stored, kept, versions)
         if stored is None or not stored.reflect(step.run.positions):
-            pays = needs_sums and self._pay(session.spark, step, states)
+            pays = needs_sums and self._pay(session.spark, step, states, versions)
+            if pays:
+                versions.make(*(state.after for state in states.values()))
             stored = self._sums.build(session, step, sums, states) if pays else None
         if stored is None:
             return None
         query = render_query(sums.over(stored.table.name), {0: stored.rows})
-        own = f"SELECT * FROM {self._own_rows(step)}"
+        own = f"SELECT * FROM {self._own_rows(step, versions)}"
+        versions.make(own)
         return differential.ChangeQueries(query, own)
 
     def _pay(
@@ -172,6 +180,7 @@ class ResultChanges:
         spark: SparkSession,
         step: ApplyChanges,
         states: Mapping[str, relation_states.RelationStates],
+        versions: VersionViews,
     ) -> bool:
         """Whether partial sums cost less than reading the sources of the touched groups.
 
@@ -179,8 +188,9 @@ class ResultChanges:
         """
         key = (step.definition.table_id, step.definition.generation)
         if key not in self._paying:
-            own = self._own_rows(step)
+            own = self._own_rows(step, versions)
             relations = (own, *(state.after for state in states.values()))
+            versions.make(*relations)
             self._paying[key] = sums_pay(*sizes_of(spark, relations))
         return self._paying[key]
 
@@ -192,11 +202,13 @@ class ResultChanges:
         states: Mapping[str, relation_states.RelationStates],
         stored: StoredSums,
         kept: KeptRows,
+        versions: VersionViews,
     ) -> differential.ChangeQueries:
         """Apply the change of the sources to the sums, and return what follows for the result."""
         types = [stored.types[column] for column in sums.sums.columns]
         derived = differential.result_change(sums.sums, _changes(states), types)
-        found = _shared_once(derived.queries(states, stored.rows, kept.new_view), kept)
+        queries = derived.queries(states, stored.rows, kept.new_view)
+        found = _shared_once(queries, kept, versions)
         rows = kept.keep(found.added)
         added = f"SELECT * FROM {rows.view}"
         if not found.keys:
@@ -217,7 +229,12 @@ class ResultChanges:
         )
 
     def _states(
-        self, spark: SparkSession, step: ApplyChanges, tree: Tree, kept: KeptRows
+        self,
+        spark: SparkSession,
+        step: ApplyChanges,
+        tree: Tree,
+        kept: KeptRows,
+        versions: VersionViews,
     ) -> dict[str, relation_states.RelationStates]:
         """Return what each table of the query was and is; its changes are computed once."""
         ranges = {str(r.table.name).lower(): r for r in self._rows.ranges(step.run, step.since)}
@@ -227,13 +244,13 @@ class ResultChanges:
             fixed = relation_states.RelationStates(
                 relation.sql, relation.sql
             )  # read at versions of the query only
-            states[str(relation)] = self._state(spark, range_, kept) if range_ else fixed
+            states[str(relation)] = self._state(spark, range_, kept, versions) if range_ else fixed
         return states
 
     def _state(
-        self, spark: SparkSession, range_: VersionRange, kept: KeptRows
+        self, spark: SparkSession, range_: VersionRange, kept: KeptRows, versions: VersionViews
     ) -> relation_states.RelationStates:
-        as_of = partial(self._tables.as_of, range_.table)
+        as_of = partial(versions.of, range_.table)
         now = as_of(range_.upto.version)
         if range_.is_empty:
             return relation_states.RelationStates(now, now)
@@ -251,7 +268,7 @@ class ResultChanges:
             earlier = _before(as_of(before), range_, columns)
         return relation_states.RelationStates(earlier, now, added, removed, both)
 
-    def _own_rows(self, step: ApplyChanges) -> str:
+    def _own_rows(self, step: ApplyChanges, versions: VersionViews) -> str:
         """Return the rows of the table as a relation with the columns of the query."""
         resolved = step.definition.resolved
         columns = ", ".join(
@@ -263,7 +280,7 @@ class ResultChanges:
             )
         )
         table = table_of(self._details, step.definition.name)
-        rows = self._tables.as_of(table, step.version)
+        rows = versions.of(table, step.version)
         return f"(SELECT {columns} FROM {rows})"
 
 
@@ -285,8 +302,12 @@ def _changes(
     }
 
 
-def _shared_once(found: differential.ChangeQueries, kept: KeptRows) -> differential.ChangeQueries:
-    """Make the relations that the queries of a change share."""
+def _shared_once(
+    found: differential.ChangeQueries, kept: KeptRows, versions: VersionViews
+) -> differential.ChangeQueries:
+    """Make the versions that the queries of a change read, and the relations that they share."""
+    texts = (found.added, found.removed, found.both, found.keys, found.unknown)
+    versions.make(*texts, *(each.query for each in found.shared))
     for each in found.shared:
         if each.is_view:
             kept.define(each.query, each.name)

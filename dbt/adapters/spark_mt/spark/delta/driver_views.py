@@ -1,0 +1,113 @@
+"""Temporary views that Delta's own classes make in the driver, for which SQL has no text.
+
+Over Spark Connect the driver is another process, and there are none. Nor are there where a release
+of Delta lacks what is called: then the caller reads the same rows by SQL.
+"""
+
+from __future__ import annotations
+
+import logging
+from contextlib import contextmanager
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from dbt.adapters.spark_mt.execution.errors import problem_of
+from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_error, unlogged
+from dbt.adapters.spark_mt.spark.session.private_session import is_connect
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pyspark.sql import SparkSession
+
+    from dbt.adapters.spark_mt.definition.table_format import TableRef
+
+
+_VIEW = "__materialized_table_delta_"
+_NUMBERS = count()
+"""Of views: a session may read several tables."""
+_LOGGER = logging.getLogger(__name__)
+
+
+def marked_rows(session: SparkSession, table: TableRef, first: int, last: int) -> str:
+    """Return a view of the rows that commits added or removed, with the columns of a feed.
+
+    Of a file in which a commit marked other rows as removed than the one before, these rows only
+    are read. Delta does it for a table with a feed, and for its own commands without one.
+
+    Args:
+        session: A private session.
+        table: The table.
+        first: The first commit.
+        last: The last one.
+
+    Returns:
+        The name of the view; empty where there is none.
+    """
+
+    def rows(delta: Any, none: Any) -> Any:  # noqa: ANN401 - of the JVM
+        java: Any = session._jsparkSession  # noqa: SLF001 - no public way to the JVM
+        log = delta.DeltaLog.forTable(java, table.handle)
+        options = (none, none, True, none)  # the one that is true: whole files where no feed is
+        return delta.commands.cdc.CDCReader.changesToBatchDF(log, first, last, java, *options)
+
+    return _viewed(session, rows)
+
+
+def version_rows(session: SparkSession, table: TableRef, version: int) -> str:
+    """Return a view of a table at a version, whose files are known before a query is planned.
+
+    Delta finds the files of `VERSION AS OF` by two or three jobs in each place of a text, and
+    leaves out those that the query's conditions exclude by their statistics. This view lists all
+    files once, so that is for a table of few.
+
+    Args:
+        session: A private session.
+        table: The table.
+        version: The version.
+
+    Returns:
+        The name of the view; empty where there is none.
+    """
+
+    def rows(delta: Any, none: Any) -> Any:  # noqa: ANN401 - of the JVM
+        log = delta.DeltaLog.forTable(session._jsparkSession, table.handle)  # noqa: SLF001 - no public way to the JVM
+        within = (none, none, False)  # the last: only within the retention of removed files
+        snapshot = log.getSnapshotAt(version, *within)
+        statistics = is_stream = False
+        return log.createDataFrame(snapshot, snapshot.getAllFiles(statistics), is_stream, none)
+
+    return _viewed(session, rows)
+
+
+def _viewed(session: SparkSession, make: Callable[[Any, Any], Any]) -> str:
+    """Name the rows that a function makes of Delta's package and Scala's None."""
+    if is_connect(session):
+        return ""
+    jvm: Any = session.sparkContext._jvm  # noqa: SLF001 - no public way to the JVM
+    view = f"{_VIEW}{next(_NUMBERS)}"
+    try:
+        with unlogged(), _active(jvm, session._jsparkSession):  # noqa: SLF001 - as above
+            rows = make(jvm.org.apache.spark.sql.delta, jvm.scala.Option.apply(None))
+            rows.createOrReplaceTempView(view)
+    except Exception as error:
+        if not is_spark_error(error) or failure_of(error).is_cancelled:
+            raise
+        _LOGGER.debug("Delta's classes made no view: %s.", problem_of(error))
+        return ""
+    return view
+
+
+@contextmanager
+def _active(jvm: Any, java: Any) -> Iterator[None]:  # noqa: ANN401 - of the JVM
+    """Let Delta's classes run in a session: they take the active one of their thread."""
+    sessions = jvm.org.apache.spark.sql.classic.SparkSession
+    before = sessions.getActiveSession()
+    sessions.setActiveSession(java)
+    try:
+        yield
+    finally:
+        if before.isDefined():
+            sessions.setActiveSession(before.get())
+        else:
+            sessions.clearActiveSession()
