@@ -7,6 +7,7 @@ and added again cancel out.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -25,7 +26,6 @@ from dbt.adapters.spark_mt.spark.query.query_rows import raise_if_unfit
 from dbt.adapters.spark_mt.spark.session.input_size import sizes_of, total_of
 from dbt.adapters.spark_mt.spark.session.types import columns_of, ddl_type
 from dbt.adapters.spark_mt.spark.tables.stored_sums import SumsTables
-from dbt.adapters.spark_mt.spark.tables.version_views import VersionViews
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.definition.columns import PrimaryKey
     from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition, StoredDefinition
+    from dbt.adapters.spark_mt.definition.table_format import TableRef
     from dbt.adapters.spark_mt.execution.table_format import VersionRange
     from dbt.adapters.spark_mt.planning.steps import ApplyChanges
     from dbt.adapters.spark_mt.query.operators import Tree
@@ -76,6 +77,46 @@ class TableChange:
             return True
         there = {column.lower() for column in key.columns}
         return bool(self.unique_by) and {column.lower() for column in self.unique_by} <= there
+
+
+class VersionViews:
+    """Views of tables at versions, which the queries of one session share.
+
+    Of all versions that the texts of a change may read, a query reads some, and one of them in
+    several places. A view is made when a query is about to read it, and its files are listed once.
+
+    Args:
+        spark: A private session.
+        tables: Opens the versions.
+        kept: Gives and defines views of the session.
+    """
+
+    def __init__(self, spark: SparkSession, tables: SparkTables, kept: KeptRows) -> None:
+        self._spark = spark
+        self._tables = tables
+        self._kept = kept
+        self._names: dict[tuple[TableRef, int], str] = {}
+        self._missing: dict[str, tuple[TableRef, int]] = {}
+
+    def of(self, table: TableRef, version: int) -> str:
+        """Return the name of the view of a version, which `make` makes."""
+        found = self._names.get((table, version))
+        if found is None:
+            found = self._names[table, version] = self._kept.new_view()
+            self._missing[found] = table, version
+        return found
+
+    def make(self, *texts: str) -> None:
+        """Make the views that texts are about to read.
+
+        Raises:
+            MaterializedTableError: A table no longer has a version.
+        """
+        words = {word for text in texts for word in re.findall(r"\w+", text)}
+        for name in [name for name in self._missing if name in words]:
+            table, version = self._missing.pop(name)
+            relation = self._tables.of(table).opened(self._spark, table, version)
+            self._kept.define(f"SELECT * FROM {relation}", name)
 
 
 class ResultChanges:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.table_format import TableRef
-from dbt.adapters.spark_mt.spark.tables.version_views import VersionViews
+from dbt.adapters.spark_mt.spark.tables.result_changes import VersionViews
 
 ORDERS = TableRef(TableName("orders", "shop", "spark_catalog"), "delta", "/orders")
 ITEMS = TableRef(TableName("items", "shop", "spark_catalog"), "delta", "/items")
