@@ -171,6 +171,24 @@ COVERS = (
             "engine/test_source_changes.py::test_the_position_at_an_instant",
         ),
     ),
+    Cover(
+        "journeys of the design documents, on Spark and Delta",
+        ("engine/test_journeys.py",),
+        (
+            "tests/unit/flips/test_journeys.py",
+            "engine/test_journeys.py::TestFlip435Story",
+            "engine/test_behaviour.py::TestAlterations",
+            "engine/test_baselines.py::TestBaselines",
+            (
+                "engine/test_create_or_alter.py::"
+                "test_appended_columns_and_a_changed_query_fill_the_table_in_one_commit"
+            ),
+            "engine/test_jobs.py::TestJobs",
+            "engine/test_partition_refresh.py::test_the_filter_reaches_the_sources",
+            "engine/test_replace.py::test_everything_is_new_but_the_identity",
+            "engine/test_show_and_describe.py::test_desc",
+        ),
+    ),
     # Statements
     Cover(
         "queries that cannot be a table, and clauses that do not fit",

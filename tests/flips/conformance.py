@@ -37,7 +37,7 @@ _ABOUT = (
     "Materialized tables were designed in five proposals of Apache Flink (FLIP). The first column "
     "has the number of the proposal. Every example statement, error text and journey that a user "
     "could type is a test. Journeys run in memory (`tests/unit/flips/test_journeys.py`), and a "
-    "chosen set also on Spark and Delta (`tests/functional/flips/test_journeys.py`). What a "
+    f"chosen set also on Spark and Delta (`{ON_SPARK}`). What a "
     "statement's text decides alone is in `tests/unit/flips/test_texts.py`. Flink's connectors are "
     "Delta tables with the same columns here. The last column says where this project differs on "
     "purpose, and why."

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 IN_MEMORY = "tests/unit/flips/test_journeys.py"
 TEXTS = "tests/unit/flips/test_texts.py"
-ON_SPARK = "tests/functional/flips/test_journeys.py"
+ON_SPARK = "tests/functional/engine/test_journeys.py"
 
 
 class ConformanceRow(NamedTuple):
