@@ -132,6 +132,7 @@ COVERS = (
         ("engine/test_adoption.py", "adapter/test_adopt.py", "adapter/test_moving.py"),
         (
             f"{_BEHAVIOUR}TestAdoption",
+            "tests/unit/adapter/test_materialization.py",
             "engine/test_adoption.py::test_no_file_is_written",
             "adapter/test_adopt.py::TestThereAndBack",
         ),

@@ -87,6 +87,7 @@ class TestThereAndBack(Base):
         assert "[MATERIALIZED_TABLE_EXPECTED]" in message
         assert rows() == [(1, "EWR"), (2, "JFK"), (3, "JFK")]
 
+    @pytest.mark.conformance
     def test_every_difference_is_in_one_error(self, run, delta):
         before = delta()
         other = _ADOPTING.replace("id, origin", "cast(id as string) as id, origin as other")
@@ -117,10 +118,12 @@ class TestThereAndBack(Base):
         facts = json.loads(Path("target/run_results.json").read_text(encoding="utf-8"))
         assert facts["results"][-1]["adapter_response"]["action"] == "ADOPTED"
 
+    @pytest.mark.conformance
     def test_it_is_adopted_once(self, run, rows):
         assert run() == "UP TO DATE"
         assert len(rows()) == 3
 
+    @pytest.mark.conformance
     def test_it_is_altered_in_place(self, run, rows, delta):
         before = delta()
         assert run(_ADOPTING.replace("adopt=true", "adopt=true, freshness='2 hours'")).startswith(
@@ -149,6 +152,7 @@ class TestThereAndBack(Base):
         run()
         assert len(rows()) == 4
 
+    @pytest.mark.conformance
     def test_it_is_adopted_again_and_follows_its_source(self, run, rows, project):
         assert run(_ADOPTING.replace("refresh_mode='full'", "refresh_mode='continuous'")) == (
             "ADOPTED"
@@ -157,6 +161,7 @@ class TestThereAndBack(Base):
         run()
         assert [row[0] for row in rows()] == [2, 3, 4, 5, 6]
 
+    @pytest.mark.conformance
     def test_a_full_refresh_replaces_what_was_adopted(self, run, rows):
         assert run(None, "--full-refresh") == "REPLACED"
         assert [row[0] for row in rows()] == [4, 5, 6]
