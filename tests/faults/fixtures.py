@@ -15,7 +15,7 @@ from tests.faults.server import Server, serving
 from tests.faults.victims import dice
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from random import Random
 
     from pyspark.sql import SparkSession
@@ -27,6 +27,7 @@ __all__ = [
     "pytest_terminal_summary",
     "schema",
     "server",
+    "server_confs",
     "session",
 ]
 
@@ -79,9 +80,17 @@ def chance(request: pytest.FixtureRequest) -> Random:
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server_confs() -> Mapping[str, str]:
+    """More confs of the server; a suite may have its own."""
+    return {}
+
+
+@pytest.fixture(scope="session")
+def server(
+    tmp_path_factory: pytest.TempPathFactory, server_confs: Mapping[str, str]
+) -> Iterator[Server]:
     """A server with Delta and an in-memory catalog, warm and with a registry."""
-    with serving(tmp_path_factory.mktemp("server")) as server:
+    with serving(tmp_path_factory.mktemp("server"), server_confs) as server:
         warm_up(server)
         yield server
 

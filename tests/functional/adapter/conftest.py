@@ -19,7 +19,7 @@ pytest_plugins = ["dbt.tests.fixtures.project"]
 _CONFS = {
     "spark.master": "local[2]",
     "spark.driver.memory": "3g",
-    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC",
+    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
     # tables have few rows: compiling classes for each query is a quarter of the time
     "spark.sql.codegen.wholeStage": False,
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",

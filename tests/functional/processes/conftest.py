@@ -10,7 +10,13 @@ from tests.faults.fixtures import *  # noqa: F403 - fixtures and hooks of pytest
 from tests.functional.processes.serving import SECRETS, SHORT, Manager, serving
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+
+
+@pytest.fixture(scope="session")
+def server_confs() -> Mapping[str, str]:
+    """Those of a JVM that ends before the second compiler pays."""
+    return SHORT
 
 
 @pytest.fixture(scope="session")
