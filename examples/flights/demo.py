@@ -315,8 +315,14 @@ def check_served(project: Path) -> None:
     managed.run(project, "sql", f"REFRESH TABLE {feed.TABLE}")
     landed = managed.number(project, f"SELECT count(*) AS n FROM {feed.TABLE}")
     query = f"SELECT sum(departures) AS n FROM {LIVE}"
-    managed.until("every flight is counted", lambda: managed.number(project, query) >= landed)
-    held = managed.number(project, query)
+    held = 0
+
+    def is_counted() -> bool:
+        nonlocal held
+        held = managed.number(project, query)
+        return held >= landed
+
+    managed.until("every flight is counted", is_counted, pause_s=2)
     say(f"{LIVE} accounts for {held:,} of {landed:,} flights")
     expect(f"flights in {LIVE}", landed, held)
 
