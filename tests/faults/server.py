@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.spark.launch.class_archive import archived_classes
 from dbt.adapters.spark_mt.spark.launch.session import quiet_python_loggers
 from tests.support.delta_package import delta_confs
 from tests.support.free_ports import free_port
@@ -129,9 +130,11 @@ def _serve(directory: Path, port: str, confs: Mapping[str, str]) -> None:
         "spark.connect.grpc.binding.port": port,
         "spark.sql.warehouse.dir": str(directory / "warehouse"),
     }
-    for key, value in {**CONFS, **_SERVING, **own, **confs}.items():
+    every = {**CONFS, **_SERVING, **own, **confs}
+    for key, value in every.items():
         builder = builder.config(key, value)
-    session = builder.getOrCreate()
+    with archived_classes(every):
+        session = builder.getOrCreate()
     session.sql("SHOW DATABASES").collect()
     gateway = SparkContext._gateway
     assert gateway is not None

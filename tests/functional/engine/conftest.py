@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import pytest
 
+from dbt.adapters.spark_mt.spark.launch.class_archive import archived_classes
 from tests.support.delta_package import delta_confs
 
 if TYPE_CHECKING:
@@ -60,9 +61,11 @@ def started(warehouse: str, **more: str) -> Iterator[SparkSession]:
     for logger in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         logging.getLogger(logger).disabled = True
     builder = SparkSession.builder.master("local[2]").appName("dbt-spark-mt tests")
-    for key, value in {**_CONFS, **more}.items():
+    confs = {**_CONFS, **more}
+    for key, value in confs.items():
         builder = builder.config(key, value)
-    session = builder.config("spark.sql.warehouse.dir", warehouse).getOrCreate()
+    with archived_classes(confs):
+        session = builder.config("spark.sql.warehouse.dir", warehouse).getOrCreate()
     yield session
     session.stop()
 

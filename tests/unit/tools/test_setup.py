@@ -14,7 +14,6 @@ INPUTS = (
     "pyproject.toml",
     "constraints.txt",
     "tools/setup.sh",
-    "tools/fetch_jars.py",
     "tests/kafka/ivy.xml",
     "tests/corpus/ivy.xml",
 )
