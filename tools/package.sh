@@ -87,8 +87,8 @@ use() {
     mkdir "$work/project"
     cd "$work/project"
     export PATH=$work/user/bin:$PATH DBT_PROFILES_DIR=$work/project DBT_SEND_ANONYMOUS_USAGE_STATS=false
-    # Each command has a JVM of its own, which ends before the second compiler pays.
-    export SPARK_SUBMIT_OPTS='-XX:+UseSerialGC -XX:TieredStopAtLevel=1'
+    # Each command has a JVM of its own, which ends before the second compiler and compiled queries pay.
+    export SPARK_SUBMIT_OPTS='-XX:+UseSerialGC -XX:MetaspaceSize=256m -XX:TieredStopAtLevel=1 -Dspark.sql.codegen.wholeStage=false -Dspark.sql.codegen.factoryMode=NO_CODEGEN'
     unset VIRTUAL_ENV PYTHONPATH
     answers >answers
     expect 'Profile small written' dbt --no-use-colors init small <answers

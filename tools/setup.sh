@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 # This JVM ends before the second compiler pays.
-SHORT='-XX:+UseSerialGC -XX:TieredStopAtLevel=1'
+SHORT='-XX:+UseSerialGC -XX:MetaspaceSize=256m -XX:TieredStopAtLevel=1'
 
 fail() {
     printf '%s\n' "$1" >&2

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.spark.launch.class_archive import archived_classes
 from dbt.adapters.spark_mt.spark.launch.session import quiet_python_loggers
+from tests.support import jvm_options
 from tests.support.delta_package import delta_confs
 from tests.support.free_ports import free_port
 
@@ -31,7 +32,7 @@ CONFS = {
     **delta_confs(),
     "spark.databricks.delta.snapshotPartitions": "2",
     "spark.default.parallelism": "2",
-    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC",
+    jvm_options.OPTIONS: jvm_options.COMMON,
     "spark.driver.memory": "2g",
     "spark.log.level": "OFF",
     "spark.sql.adaptive.enabled": "false",

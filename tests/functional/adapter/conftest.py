@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support import jvm_options
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -19,7 +21,7 @@ pytest_plugins = ["dbt.tests.fixtures.project"]
 _CONFS = {
     "spark.master": "local[2]",
     "spark.driver.memory": "3g",
-    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+    jvm_options.OPTIONS: jvm_options.SHORT,
     # tables have few rows: compiling classes for each query is a quarter of the time
     "spark.sql.codegen.wholeStage": False,
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",

@@ -11,6 +11,7 @@ from uuid import uuid4
 import pytest
 
 from dbt.adapters.spark_mt.spark.launch.class_archive import archived_classes
+from tests.support import jvm_options
 from tests.support.delta_package import delta_confs
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ _CONFS = {
     **delta_confs(),
     "spark.databricks.delta.snapshotPartitions": "2",
     "spark.default.parallelism": "2",
-    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC",
+    jvm_options.OPTIONS: jvm_options.COMMON,
     "spark.driver.memory": "3g",
     "spark.log.level": "OFF",
     "spark.sql.adaptive.enabled": "false",
@@ -37,7 +38,7 @@ _CONFS = {
     "spark.ui.retainedStages": "10",
     "spark.ui.showConsoleProgress": "false",
 }
-SHORT = {"spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"}
+SHORT = {jvm_options.OPTIONS: jvm_options.SHORT}
 """For suites of a minute or two: what the second compiler takes comes back in three."""
 
 

@@ -10,14 +10,16 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import jvm_options
+
 DEMO = Path(__file__).parents[3] / "examples" / "flights" / "demo.py"
 MODELS = ("flights_wide", "hourly_departures", "daily_report", "busiest_hours")
 
 
 def printed(demo: Path, folder: Path) -> str:
     """Run a demo, which works in a folder, and return what it printed."""
-    # Each of its three JVMs ends before the second compiler pays.
-    options = {"SPARK_SUBMIT_OPTS": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"}
+    confs = " ".join(f"-D{conf}" for conf in jvm_options.INTERPRETED)
+    options = {"SPARK_SUBMIT_OPTS": f"{jvm_options.SMALL} {confs}"}
     run = subprocess.run(  # noqa: S603 - our own command
         [sys.executable, str(demo), "--folder", str(folder)],
         env={**os.environ, **options},

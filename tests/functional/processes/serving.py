@@ -18,18 +18,17 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.client import discovery
 from dbt.adapters.spark_mt.manager.serve import ServeOptions, Serving, serve
 from tests.faults.server import CONFS, ROOT
+from tests.support import jvm_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 _READY = "serving"
-OPTIONS = "spark.driver.extraJavaOptions"
-SHORT = {**CONFS, OPTIONS: f"{CONFS[OPTIONS]} -XX:TieredStopAtLevel=1"}
-"""For a JVM that ends before the second compiler pays, which takes a third of its time."""
+SHORT = {**CONFS, jvm_options.OPTIONS: jvm_options.SHORT}
 SECRET = "n0t-f0r-0thers"  # noqa: S105 - made up
 SECRETS = {
     "spark.hadoop.fs.s3a.secret.key": f"{SECRET} with = and \\ in it",
-    OPTIONS: f"{SHORT[OPTIONS]} -Dstore.password='{SECRET} x'",
+    jvm_options.OPTIONS: f"{jvm_options.SHORT} -Dstore.password='{SECRET} x'",
 }
 
 
