@@ -13,7 +13,7 @@ functional_suites = $(longest) $(filter-out %/__pycache__/ $(longest),$(sort $(w
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1: /p' $(MAKEFILE_LIST) | column -t -s: 2>/dev/null || true
 
-setup: ## make .venv with the pinned packages, fetch the jars; quick when done
+setup: ## make .venv with the pinned packages, fetch the jars, archive Spark's classes; quick when done
 	@tools/setup.sh
 
 ci: lint ## all that CI checks after set-up, in three lanes
@@ -33,7 +33,7 @@ types: setup ## mypy --strict
 test: setup ## all tests that CI runs
 	@$(python) tools/run_suites.py --lanes $(LANES) -m "not conformance" -- $(functional_suites) tests/unit
 
-unit: setup ## the fast tests, no JVM
+unit: setup ## the fast tests, no Spark
 	@$(python) tools/run_suites.py -- tests/unit
 
 newest: setup ## the tests of the adapter with the newest dbt, a part of the matrix
