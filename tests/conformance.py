@@ -365,7 +365,7 @@ COVERS = (
         "CHAR, VARCHAR and collations",
         ("engine/test_text_types.py",),
         (
-            "tests/unit/spark/delta/test_row_changes.py::test_char_is_compared_as_it_is_read",
+            "tests/unit/spark/query/test_row_merges.py::test_char_is_compared_as_it_is_read",
             "engine/test_text_types.py::test_char_and_varchar_follow_their_sources",
             "engine/test_text_types.py::test_a_list_with_char_and_varchar_is_what_the_table_has",
         ),
@@ -402,10 +402,10 @@ COVERS = (
         ),
         (
             (
-                "tests/unit/spark/delta/test_row_changes.py::"
+                "tests/unit/spark/query/test_row_merges.py::"
                 "test_keys_are_compared_with_null_and_taken_once"
             ),
-            "tests/unit/spark/delta/test_row_changes.py::test_no_condition_of_a_clause_is_null",
+            "tests/unit/spark/query/test_row_merges.py::test_no_condition_of_a_clause_is_null",
             f"{_CONTRACT}::test_compaction_and_properties_change_no_row",
             "engine/test_table_format.py::test_rows_of_keys_that_stay_the_same_are_not_written",
             "engine/test_incremental.py::test_only_changed_rows_are_written",
@@ -502,7 +502,7 @@ COVERS = (
         ("engine/test_table_format.py",),
         (
             (
-                "tests/unit/spark/delta/test_row_changes.py::"
+                "tests/unit/spark/delta/test_row_conditions.py::"
                 "test_a_condition_lists_values_that_are_literals"
             ),
             (

@@ -20,6 +20,7 @@ from dbt.adapters.spark_mt.spark.delta.changes import feeds_changes, marks_rows,
 from dbt.adapters.spark_mt.spark.delta.row_conditions import Measured, Ranges, There
 from dbt.adapters.spark_mt.spark.delta.row_replacement import Removal, can_replace, replace_rows
 from dbt.adapters.spark_mt.spark.formats import delta as delta_format
+from dbt.adapters.spark_mt.spark.query import row_merges
 from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_error, unlogged
 from dbt.adapters.spark_mt.spark.session.kept_rows import kept_rows
 from dbt.adapters.spark_mt.spark.session.private_session import set_for_now
@@ -34,12 +35,8 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.spark.session.kept_rows import Kept, KeptRows
 
 
-_OLD, _PRESENT = "__materialized_table_old", "__materialized_table_present"
-_KEY = "__materialized_table_key_"
-_COPY = "__materialized_table_copy"
-_WANTED, _THERE = "__materialized_table_wanted", "__materialized_table_there"
 _WEIGHT = quote(WEIGHT)
-_NOT_THERE = "a row to be removed is not in the materialized table"
+_MISSING = f"max({row_merges.WANTED} - {row_merges.THERE})"
 
 
 def replace_keys(
@@ -62,8 +59,8 @@ def replace_keys(
         adds_columns: Whether the rows have columns that the table has not had.
     """
     with kept_rows(session) as kept:
-        ranges = Ranges.of(table, {column: f"{_KEY}{n}" for n, column in enumerate(key)})
-        query, gone = keyed_query(key, rows, keys), f"bool_or({_without_row(key)})"
+        ranges = Ranges.of(table, {column: f"{row_merges.KEY}{n}" for n, column in enumerate(key)})
+        query, gone = row_merges.keyed_query(key, rows, keys), f"bool_or({_without_row(key)})"
         source = kept.keep_source(query, gone, *ranges.all_measures)
         has_gone, *measures = source.measures
         found = Measured(ranges, source.rows, measures)
@@ -75,7 +72,7 @@ def replace_keys(
         merged = source.view
         if has_gone and not _has_null_key(session, table, key):
             merged = f"(SELECT * FROM {source.view} WHERE NOT ({_without_row(key)}))"
-        merge = keyed_statement(
+        merge = row_merges.keyed_statement(
             table, key, merged, found.conditions("t."), adds_columns=adds_columns
         )
         _merge(session, merge)
@@ -160,11 +157,13 @@ def apply_changes(session: SparkSession, table: TableColumns, added: str, remove
             Replacing(session, kept, table, place).run(there, added, removed, count)
             return
         within = found.conditions("t.")
-        copies = kept.keep(copies_query(table, removed, within), f"max({_WANTED} - {_THERE})")
+        copies = kept.keep(row_merges.copies_query(table, removed, within), _MISSING)
         if copies.rows and copies.measures[0] > 0:
-            raise RowsNotThereError(_NOT_THERE)
-        source = kept.keep_source(bag_query(table, added, copies.view if copies.rows else ""))
-        _merge(session, bag_statement(table, source.view, within))
+            raise RowsNotThereError(row_merges.NOT_THERE)
+        source = kept.keep_source(
+            row_merges.bag_query(table, added, copies.view if copies.rows else "")
+        )
+        _merge(session, row_merges.bag_statement(table, source.view, within))
 
 
 def _found_by_filters(
@@ -212,7 +211,10 @@ class Replacing:
         Raises:
             RowsNotThereError: The table does not have all rows that are to be removed.
         """
-        compared, columns = _compared(self.table), ", ".join(_columns(self.table))
+        compared, columns = (
+            row_merges.compared(self.table),
+            ", ".join(row_merges.columns_of(self.table)),
+        )
         # If there are no more rows than are to be removed, these are all of them.
         taken = there if there.rows <= count else self._taken(there, removed)
         rows = "\nUNION ALL\n".join(
@@ -225,7 +227,7 @@ class Replacing:
         )
         new = self.kept.keep(bags.weighted_query(compared, rows, _WEIGHT), f"min({_WEIGHT})")
         if new.rows and new.measures[0] < 0:
-            raise RowsNotThereError(_NOT_THERE)
+            raise RowsNotThereError(row_merges.NOT_THERE)
         condition = self._condition(there, taken) if taken.rows else ""
         writer = self.session.sql(_signed(self.table, new.view, 1)).write.format(
             delta_format.FORMAT.name
@@ -242,14 +244,14 @@ class Replacing:
         hashed = self._hashed
         equal = (
             f"SELECT {hashed} FROM {there.view} AS t LEFT SEMI JOIN (\n{removed}\n) AS r "
-            f"ON {bags.same_row(_compared(self.table), 't', 'r')}"
+            f"ON {bags.same_row(row_merges.compared(self.table), 't', 'r')}"
         )
-        columns = ", ".join(_columns(self.table))
+        columns = ", ".join(row_merges.columns_of(self.table))
         return self.kept.keep(f"SELECT {columns} FROM {there.view} WHERE {hashed} IN (\n{equal}\n)")
 
     @property
     def _hashed(self) -> str:
-        return f"xxhash64({', '.join(_columns(self.table))})"
+        return f"xxhash64({', '.join(row_merges.columns_of(self.table))})"
 
     def _condition(self, there: There, taken: There | Kept) -> str:
         """Return the condition that the taken rows meet, and no other row of the table."""
@@ -275,10 +277,10 @@ def there_by_key(
         source: The relation.
         within: Conditions on `t` that all of them meet.
     """
-    columns = ", ".join(f"t.{c}" for c in _columns(table))
+    columns = ", ".join(f"t.{c}" for c in row_merges.columns_of(table))
     rows = kept.keep(
         f"SELECT {columns} FROM {table.name.sql} AS t LEFT SEMI JOIN {source.view} AS s "
-        f"ON {_same_key(table, key)}{within}"
+        f"ON {row_merges.same_key(table, key)}{within}"
     )
     return There("", rows.view, rows.rows)
 
@@ -292,19 +294,20 @@ def changed_query(table: TableColumns, key: Sequence[str], there: str, source: s
         there: The relation of all rows of the table that have one of the keys.
         source: The relation that `keyed_query` gives.
     """
-    columns = ", ".join(_columns(table))
+    columns = ", ".join(row_merges.columns_of(table))
     return bags.weighted_query(
-        _compared(table),
-        f"SELECT {columns}, 1L AS {_WEIGHT} FROM {source} WHERE {_PRESENT} IS NOT NULL\nUNION ALL\n"
+        row_merges.compared(table),
+        f"SELECT {columns}, 1L AS {_WEIGHT} FROM {source} "
+        f"WHERE {row_merges.PRESENT} IS NOT NULL\nUNION ALL\n"
         f"SELECT {columns}, -1L AS {_WEIGHT} FROM {there} AS t LEFT SEMI JOIN {source} AS s "
-        f"ON {_same_key(table, key)}",
+        f"ON {row_merges.same_key(table, key)}",
         _WEIGHT,
     )
 
 
 def _signed(table: TableColumns, view: str, sign: int) -> str:
     """Return the rows whose weight has a sign, each as often as the weight says."""
-    return bags.signed_query(", ".join(_columns(table)), view, _WEIGHT, sign)
+    return bags.signed_query(", ".join(row_merges.columns_of(table)), view, _WEIGHT, sign)
 
 
 def _merge(spark: SparkSession, statement: str) -> None:
@@ -313,135 +316,18 @@ def _merge(spark: SparkSession, statement: str) -> None:
         with unlogged(), set_for_now(spark, delta_format.AS_STORED):
             spark.sql(statement)
     except Exception as error:
-        if is_spark_error(error) and _NOT_THERE in failure_of(error).message:
-            raise RowsNotThereError(_NOT_THERE) from error
+        if is_spark_error(error) and row_merges.NOT_THERE in failure_of(error).message:
+            raise RowsNotThereError(row_merges.NOT_THERE) from error
         raise
-
-
-def copies_query(table: TableColumns, removed: str, within: str = "") -> str:
-    """Return each row to be removed once, how often it is to be removed, and how often it is there.
-
-    Only the columns of the table count. NULL equals NULL.
-
-    Args:
-        table: The table.
-        removed: The rows, each as often as it is to be removed.
-        within: The conditions of `Ranges` that all of them meet.
-    """
-    columns, compared = _columns(table), _compared(table)
-    listed = ", ".join(columns)
-    same = bags.same_row(compared, "t", "r") + within
-    own = ", ".join(f"t.{c}" for c in columns)
-    shown = ", ".join(column.shown for column in compared)
-    keys = ", ".join(key for column in compared for key in column.keys)
-    return f"""SELECT {shown}, sum({_WANTED}) AS {_WANTED}, sum({_THERE}) AS {_THERE} FROM (
-SELECT {listed}, 1L AS {_WANTED}, 0L AS {_THERE} FROM (
-{removed}
-)
-UNION ALL
-SELECT {own}, 0L, 1L FROM {table.name.sql} AS t LEFT SEMI JOIN (
-{removed}
-) AS r ON {same}
-) GROUP BY {keys}"""
-
-
-def bag_query(table: TableColumns, added: str, copies: str) -> str:
-    """Return the rows that leave the table, marked as old, and those that it gets.
-
-    Args:
-        table: The table.
-        added: The rows to add, checked against the constraints.
-        copies: The relation that `copies_query` gives; empty where nothing is removed.
-    """
-    listed = ", ".join(_columns(table))
-    parts = [f"SELECT false AS {_OLD}, {listed} FROM (\n{added}\n)"]
-    if copies:
-        stay = f"explode(array_repeat(1, CAST({_THERE} - {_WANTED} AS INT))) AS {_COPY}"
-        parts += [
-            f"SELECT true, {listed} FROM {copies}",
-            f"SELECT false, {listed} FROM {copies} LATERAL VIEW {stay} WHERE {_THERE} > {_WANTED}",
-        ]
-    return "\nUNION ALL\n".join(parts)
-
-
-def bag_statement(table: TableColumns, source: str, within: str = "") -> str:
-    """Return the MERGE that removes all copies of rows, and adds rows and the copies that stay.
-
-    Its source is the relation that `bag_query` gives. A row to remove that matches none fails it.
-    """
-    columns = _columns(table)
-    same = f"s.{_OLD} AND {bags.same_row(_compared(table), 't', 's')}{within}"
-    first, *rest = (f"s.{c}" for c in columns)
-    checked = f"CASE WHEN s.{_OLD} THEN raise_error('{_NOT_THERE}') ELSE {first} END"
-    return f"""MERGE INTO {table.name.sql} AS t USING {source} AS s ON {same}
-WHEN MATCHED THEN DELETE
-WHEN NOT MATCHED THEN INSERT ({", ".join(columns)}) VALUES ({", ".join((checked, *rest))})"""
-
-
-def keyed_query(key: Sequence[str], rows: str, keys: str) -> str:
-    """Return each key with its new row, or with NULL in all other columns.
-
-    Args:
-        key: Columns whose values differ in all rows.
-        rows: The rows, checked against the constraints.
-        keys: Each key once.
-    """
-    named = ", ".join(f"k.{quote(c)} AS {_KEY}{n}" for n, c in enumerate(key))
-    same = " AND ".join(f"k.{quote(c)} <=> r.{quote(c)}" for c in key)
-    return f"""SELECT {named}, r.* FROM (
-{keys}
-) AS k LEFT JOIN (
-SELECT *, true AS {_PRESENT} FROM (
-{rows}
-)) AS r ON {same}"""
-
-
-def keyed_statement(
-    table: TableColumns, key: Sequence[str], source: str, within: str = "", *, adds_columns: bool
-) -> str:
-    """Return the MERGE that replaces the rows of keys, and leaves those alone that are the same.
-
-    Its source is the relation that `keyed_query` gives. A key of NULLs without a new row may be in
-    it only if the table has a row of this key: Delta takes it for a match of the NULLs that its
-    outer join gives for no row, and then no clause fits. No condition of a clause is ever NULL.
-    """
-    columns = _columns(table)
-    match = _same_key(table, key) + within
-    differs = f" AND NOT ({bags.same_row(_compared(table), 't', 's')})"
-    changed = differs if table.comparable and not adds_columns else ""
-    return f"""MERGE INTO {table.name.sql} AS t USING {source} AS s ON {match}
-WHEN MATCHED AND s.{_PRESENT} IS NULL THEN DELETE
-WHEN MATCHED{changed} THEN UPDATE SET {", ".join(f"{c} = s.{c}" for c in columns)}
-WHEN NOT MATCHED AND s.{_PRESENT} IS NOT NULL THEN
-INSERT ({", ".join(columns)}) VALUES ({", ".join(f"s.{c}" for c in columns)})"""
 
 
 def _without_row(key: Sequence[str]) -> str:
     """Return the condition that a row of `keyed_query` has a key of NULLs, and no new row."""
-    nulls = " AND ".join(f"{_KEY}{n} IS NULL" for n, _ in enumerate(key))
-    return f"{_PRESENT} IS NULL AND {nulls}"
+    nulls = " AND ".join(f"{row_merges.KEY}{n} IS NULL" for n, _ in enumerate(key))
+    return f"{row_merges.PRESENT} IS NULL AND {nulls}"
 
 
 def _has_null_key(session: SparkSession, table: TableColumns, key: Sequence[str]) -> bool:
     """Whether a table has a row whose key is NULL in all columns."""
     nulls = " AND ".join(f"{quote(column)} IS NULL" for column in key)
     return bool(session.sql(f"SELECT 1 FROM {table.name.sql} WHERE {nulls} LIMIT 1").collect())
-
-
-def _same_key(table: TableColumns, key: Sequence[str]) -> str:
-    """Return the condition that a row `t` has the key of a row `s` of `keyed_query`."""
-    types = {column.sql.lower(): column.type for column in _compared(table)}
-    typed = [(n, quote(c), types.get(quote(c).lower(), "")) for n, c in enumerate(key)]
-    return " AND ".join(
-        f"{bags.as_read(f't.{c}', type_)} <=> {bags.as_read(f's.{_KEY}{n}', type_)}"
-        for n, c, type_ in typed
-    )
-
-
-def _columns(table: TableColumns) -> list[str]:
-    return [quote(column) for column in table.columns]
-
-
-def _compared(table: TableColumns) -> tuple[bags.BagColumn, ...]:
-    types = table.types or ("",) * len(table.columns)
-    return tuple(map(bags.BagColumn.of, _columns(table), types))

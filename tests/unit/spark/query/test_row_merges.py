@@ -12,14 +12,7 @@ from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.execution.table_format import TableColumns
 from dbt.adapters.spark_mt.planning.constraints import changed_duplicates_query
 from dbt.adapters.spark_mt.spark.catalog.commit import computed_rows, keys_query
-from dbt.adapters.spark_mt.spark.delta.row_changes import (
-    bag_query,
-    bag_statement,
-    copies_query,
-    keyed_query,
-    keyed_statement,
-)
-from dbt.adapters.spark_mt.spark.delta.row_conditions import Measured, Place, Ranges
+from dbt.adapters.spark_mt.spark.query import row_merges
 from dbt.adapters.spark_mt.spark.tables.result_changes import TableChange
 from tests.unit.builders import QUERY, resolve, stored
 
@@ -34,22 +27,22 @@ def kind(text):
 
 
 def test_copies_are_counted_by_all_columns():
-    text = copies_query(TABLE, "SELECT 1")
+    text = row_merges.copies_query(TABLE, "SELECT 1")
     columns = [column.name for column in DEFINITION.resolved.columns]
     assert kind(text) == "select"
     assert all(f"t.`{name}` <=> r.`{name}`" in text for name in columns)
 
 
 def test_rows_without_a_key_are_removed_with_their_copies():
-    text = bag_statement(TABLE, "source")
+    text = row_merges.bag_statement(TABLE, "source")
     assert kind(text) == "merge"
     assert "UPDATE" not in text
-    assert bag_query(TABLE, "SELECT 1", "copies").count("FROM copies") == 2
-    assert bag_query(TABLE, "SELECT 1", "").count("copies") == 0
+    assert row_merges.bag_query(TABLE, "SELECT 1", "copies").count("FROM copies") == 2
+    assert row_merges.bag_query(TABLE, "SELECT 1", "").count("copies") == 0
 
 
 def test_a_row_to_be_removed_that_matches_nothing_fails_the_statement():
-    inserted = bag_statement(TABLE, "source").partition("VALUES (")[2]
+    inserted = row_merges.bag_statement(TABLE, "source").partition("VALUES (")[2]
     assert inserted.startswith("CASE WHEN s.__materialized_table_old THEN raise_error(")
 
 
@@ -60,119 +53,12 @@ RANGED = TableColumns(
 )
 
 
-def test_ranges_are_those_of_columns_whose_ends_are_exact_as_text():
-    ranges = Ranges.of(RANGED)
-    assert [own for own, _, _ in ranges.columns] == ["n", "at", "s", "d"]
-    assert ranges.all_measures[:5] == (
-        "max(typeof(`n`))",
-        "count(`n`)",
-        "CAST(min(`n`) AS STRING)",
-        "CAST(max(`n`) AS STRING)",
-        "approx_count_distinct(`n`)",
-    )
-    found = (
-        *("bigint", 4, "-1", "3", 3),
-        *("timestamp", 4, "0", "5", 4),
-        *("string", 4, "a\n", "b", 2),
-        *("decimal(10,2)", 4, "0.00", "1.50", 1),
-    )
-    measured = Measured(ranges, 4, found)
-    ends = {
-        "n": "CAST('-1' AS BIGINT)|CAST('3' AS BIGINT)",
-        "at": "timestamp_micros(CAST('0' AS BIGINT))|timestamp_micros(CAST('5' AS BIGINT))",
-        "s": "CAST('a\\n' AS STRING)|CAST('b' AS STRING)",
-        "d": "CAST('0.00' AS DECIMAL(10,2))|CAST('1.50' AS DECIMAL(10,2))",
-    }
-    pairs = {name: each.split("|") for name, each in ends.items()}
-    wanted = [
-        f"t.`{name}` >= {low} AND t.`{name}` <= {high}" for name, (low, high) in pairs.items()
-    ]
-    assert measured.conditions("t.") == "".join(f" AND {each}" for each in wanted)
-    place = measured.place
-    assert (place.column, place.source, place.type) == ("at", "at", "TIMESTAMP")
-    assert place.within == measured.conditions()
-
-
-@pytest.mark.parametrize(
-    ("rows", "found"),
-    [
-        (0, (0, None, None, 0)),
-        (2, (1, "1", "1", 1)),
-        (2, (0, None, None, 0)),
-        (1, (1, "a", "b" * 201, 1)),
-        (1, (1, "a'", "b", 1)),
-        (1, (1, "a", "\\", 1)),
-    ],
-)
-def test_a_column_without_rows_with_a_null_or_with_long_values_has_no_range(rows, found):
-    table = TableColumns(DEFINITION.name, ("s",), types=("STRING",))
-    measured = Measured(Ranges.of(table), rows, ("string", *found))
-    assert (measured.conditions(), measured.place) == ("", None)
-
-
-@pytest.mark.parametrize(
-    ("rows", "values", "lists"),
-    [(2_000, 2_000, True), (2_000, 100, True), (2_000, 99, False), (2_001, 2_001, False)],
-)
-def test_a_list_is_of_few_values_which_few_rows_share(rows, values, lists):
-    table = TableColumns(DEFINITION.name, ("n",), types=("INT",))
-    measured = Measured(Ranges.of(table), rows, ("int", rows, "1", "9", values))
-    assert (measured.place is not None) == lists
-
-
-def test_a_column_of_another_type_in_the_source_has_no_range():
-    table = TableColumns(DEFINITION.name, ("s",), types=("STRING",))
-    assert Measured(Ranges.of(table), 2, ("int", 2, "2", "10", 2)).conditions() == ""
-    assert Measured(Ranges.of(table), 2, ("string", 2, "10", "2", 2)).conditions()
-
-
-def test_keys_have_ranges_by_their_names_in_the_source():
-    ranges = Ranges.of(RANGED, {"N": "k0", "x": "k1"})
-    assert ranges.columns == (("N", "k0", "BIGINT"),)
-    measured = Measured(ranges, 1, ("bigint", 1, "7", "7", 1))
-    assert measured.conditions("t.").startswith(" AND t.`N` >= ")
-    assert (measured.place.column, measured.place.source) == ("N", "k0")
-    assert Ranges.of(replace(RANGED, types=())).columns == ()
-
-
-class Values:
-    """A session that has some values of a column, as text."""
-
-    def __init__(self, *texts):
-        self.texts, self.asked = texts, ""
-
-    def sql(self, text):
-        self.asked = text
-        return self
-
-    def collect(self):
-        return [(text,) for text in self.texts]
-
-
-@pytest.mark.parametrize(
-    ("type_", "texts", "condition"),
-    [
-        ("BIGINT", ("1", "-2"), "`c` IN (1L, -2L) AND more"),
-        ("INT", ("1",), "`c` IN (1) AND more"),
-        ("STRING", ("a", "b"), "`c` IN (CAST('a' AS STRING), CAST('b' AS STRING)) AND more"),
-        ("TIMESTAMP", ("5",), "`c` IN (timestamp_micros(CAST('5' AS BIGINT))) AND more"),
-        ("STRING", ("a", "it's"), ""),
-        ("STRING", (), ""),
-    ],
-)
-def test_a_condition_lists_values_that_are_literals(type_, texts, condition):
-    session = Values(*texts)
-    assert Place("c", "k", type_, " AND more").condition(session, "rows") == condition
-    assert session.asked.endswith("FROM rows")
-    assert "`k`" in session.asked
-
-
 def test_all_statements_read_the_ranges_of_the_table_only():
     within = " AND t.`n` BETWEEN 1 AND 2"
     texts = (
-        copies_query(RANGED, "SELECT 1", within),
-        bag_statement(RANGED, "source", within),
-        keyed_statement(RANGED, ("n",), "source", within, adds_columns=False),
+        row_merges.copies_query(RANGED, "SELECT 1", within),
+        row_merges.bag_statement(RANGED, "source", within),
+        row_merges.keyed_statement(RANGED, ("n",), "source", within, adds_columns=False),
     )
     assert [text.count(f"{within}\n") for text in texts] == [1, 1, 1]
     assert all(kind(text) in ("select", "merge") for text in texts)
@@ -193,7 +79,7 @@ def test_rows_with_a_map_cannot_be_compared():
 
 
 def test_keys_without_a_row_are_named_too():
-    query = keyed_query(("user_id", "product_id"), "SELECT 1", "SELECT 2")
+    query = row_merges.keyed_query(("user_id", "product_id"), "SELECT 1", "SELECT 2")
     assert kind(query) == "select"
     assert ("LEFT JOIN" in query, query.count("<=>")) == (True, 2)
 
@@ -208,7 +94,7 @@ def test_keys_without_a_row_are_named_too():
 )
 def test_rows_of_a_key_are_updated_where_they_differ(table, adds_columns, compares):
     key = ("user_id", "product_id")
-    text = keyed_statement(table, key, "source", adds_columns=adds_columns)
+    text = row_merges.keyed_statement(table, key, "source", adds_columns=adds_columns)
     assert kind(text) == "merge"
     on = text.partition("AS s ON ")[2].partition("\n")[0]
     assert on.count("<=>") == 2
@@ -237,7 +123,7 @@ def test_keys_that_the_table_would_have_twice_are_searched():
 
 def test_no_condition_of_a_clause_is_null():
     """A row for which a condition is NULL is one that no clause fits."""
-    text = keyed_statement(TABLE, ("user_id",), "source", adds_columns=False)
+    text = row_merges.keyed_statement(TABLE, ("user_id",), "source", adds_columns=False)
     conditions = [line for line in text.splitlines() if line.startswith("WHEN")]
     found = [line.partition(" AND ")[2].partition(" THEN")[0] for line in conditions]
     assert found[0] == "s.__materialized_table_present IS NULL"
@@ -249,13 +135,13 @@ def test_no_condition_of_a_clause_is_null():
 
 def test_char_is_compared_as_it_is_read():
     table = TableColumns(TABLE.name, ("c", "v", "n"), types=("CHAR(3)", "VARCHAR(4)", "INT"))
-    text = keyed_statement(table, ("c", "v"), "source", adds_columns=False)
+    text = row_merges.keyed_statement(table, ("c", "v"), "source", adds_columns=False)
     on = text.partition("AS s ON ")[2].partition("\n")[0]
     assert on == (
         "rpad(t.`c`, 3, ' ') <=> rpad(s.__materialized_table_key_0, 3, ' ') "
         "AND t.`v` <=> s.__materialized_table_key_1"
     )
-    removed = copies_query(table, "SELECT 1")
+    removed = row_merges.copies_query(table, "SELECT 1")
     assert "rpad(t.`c`, 3, ' ') <=> rpad(r.`c`, 3, ' ')" in removed
     assert removed.endswith("GROUP BY rpad(`c`, 3, ' '), `v`, `n`")
     assert "SELECT rpad(`c`, 3, ' ') AS `c`, `v`, `n`, sum(" in removed
