@@ -150,7 +150,7 @@ def _register(spark: SparkSession, tables: int) -> None:
         shutil.copytree(files, copy)
         spark.sql(f"CREATE TABLE {_SCHEMA}.full_{number} USING delta LOCATION '{copy.as_uri()}'")
     rows = [_row(environment, found, number) for number in range(1, tables)]
-    system = SystemTable(spark, environment.tables.default, PrivateSessions(spark))
+    system = SystemTable(spark, environment.details.written, PrivateSessions(spark))
     for start in range(0, len(rows), _ROWS_A_COMMIT):
         now = environment.value.now_ms()
         system.append("spark_catalog", rows[start : start + _ROWS_A_COMMIT], now)

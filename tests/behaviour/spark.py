@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 class SparkTables(Tables):
     """The current schema of a session."""
 
+    provider = "delta"
+
     def __init__(self, session: SparkSession) -> None:
         self._spark = session
         self._engine = SparkEnvironment(session)
@@ -54,7 +56,7 @@ class SparkTables(Tables):
     def source(self, name, ddl, rows) -> None:
         self.drop(name)
         values = self._spark.createDataFrame(rows, ddl.replace(";", ","))
-        values.write.format("delta").saveAsTable(name)
+        values.write.format(self.provider).saveAsTable(name)
 
     def view(self, name, query) -> None:
         self._spark.sql(f"CREATE OR REPLACE VIEW {name} AS {query}")
@@ -62,7 +64,7 @@ class SparkTables(Tables):
     def append(self, name, rows) -> None:
         schema = self._spark.table(name).schema
         values = self._spark.createDataFrame(rows, schema)
-        values.write.format("delta").mode("append").saveAsTable(name)
+        values.write.format(self.provider).mode("append").saveAsTable(name)
 
     def delete(self, name, column, value) -> None:
         literal = quote_text(value) if isinstance(value, str) else str(value)

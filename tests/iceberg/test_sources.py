@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from threading import Thread
+
 import pytest
 
 from dbt.adapters.spark_mt.api import MaterializedTables
@@ -333,17 +335,19 @@ def test_a_catalog_with_a_cache_is_refused(session, schema):
     assert not session.catalog.tableExists("m")
 
 
-def test_a_materialized_table_in_a_catalog_of_iceberg_is_refused(source):
-    with raises(conditions.FORMAT_FEATURE) as raised:
-        source.create(f"ice.{source.schema}.m", "SELECT id FROM {t}", options="")
-    assert raised.value.parameters["format"] == "Apache Iceberg"
-    assert not source.session.catalog.tableExists(f"ice.{source.schema}.m")
-
-
 def test_a_plain_table_of_iceberg_is_not_adopted(source):
     with pytest.raises(MaterializedTableError):
         outcome(source.tables, f"ADOPT MATERIALIZED TABLE {source.name} AS SELECT 1 AS id")
     assert source.session.table(source.name).count() == 50
+
+
+def test_a_thread_without_an_active_session_finds_the_catalog(source):
+    name, found = TableName("t", source.schema, "ice"), []
+    reader = DriverMetadata(source.session.newSession())
+    thread = Thread(target=lambda: found.append(reader.read(name)))
+    thread.start()
+    thread.join()
+    assert found == [DriverMetadata(source.session).read(name)]
 
 
 def test_a_delta_table_of_the_same_name_is_another_source(source):

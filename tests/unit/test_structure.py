@@ -171,7 +171,6 @@ EDGES: dict[str, set[str]] = {
         "resolution",
         "spark.catalog",
         "spark.delta",
-        "spark.formats",
         "spark.iceberg",
         "spark.query",
         "spark.registry",
@@ -201,6 +200,7 @@ EDGES: dict[str, set[str]] = {
     "spark.iceberg": {
         "definition",
         "execution",
+        "planning",
         "query",
         "spark.formats",
         "spark.query",
@@ -340,6 +340,7 @@ TESTED_BY = {
     "spark.catalog.commit": "functional/engine/test_failures.py",
     "spark.delta.row_changes": "functional/engine/test_row_replacement.py",
     "spark.delta.small_tables": "functional/engine/test_small_tables.py",
+    "spark.iceberg.transactions": "iceberg/test_table_format.py",
     "spark.tables.table_store": "functional/engine/test_behaviour.py",
     "resolution.date_patterns": "unit/planning/test_schedule_periods.py",
     "spark.session.driver_files": "functional/engine/test_driver_files.py",

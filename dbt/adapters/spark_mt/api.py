@@ -428,7 +428,7 @@ class MaterializedTables(TableOperations):
             The tables whose rows were changed, and those that could not be read.
         """
         environment = self._current()
-        table = SystemTable(self._spark, self._engine.tables.default, PrivateSessions(self._spark))
+        table = SystemTable(self._spark, self._engine.details.written, PrivateSessions(self._spark))
         corrections = SparkCorrections(table, environment.now_ms)
         repairs = Repairs(environment, self._engine.log, SparkScan(self._spark), corrections)
         return repairs.repair(self._schema(catalog)[0])

@@ -328,7 +328,7 @@ class SparkMTAdapter(SparkAdapter):
     @available
     def is_replaced_in_place(self, file_format: str) -> bool:
         """Whether a seed of this format is written in one commit."""
-        return FORMATS.written.of(file_format) is not None
+        return FORMATS.is_default(file_format)
 
     @classmethod
     def convert_number_type(cls, agate_table: agate.Table, col_idx: int) -> str:

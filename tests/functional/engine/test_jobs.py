@@ -141,7 +141,10 @@ def test_old_jobs_go_when_the_log_is_compacted(tables, session, schema):
     name, now_ms = tables.name("t"), tables.environment.now_ms()
     session.sql(f"UPDATE {LOG} SET recorded_at_ms = 1 WHERE schema_name = '{schema}'")
     table = SystemTable(
-        session, installed_tables(session).default, PrivateSessions(session), compact_every=1
+        session,
+        lambda _: installed_tables(session).default,
+        PrivateSessions(session),
+        compact_every=1,
     )
     log_over(session, table, now_ms).remove(name)
     kinds = [row["kind"] for row in session.table(LOG).where(f"schema_name = '{schema}'").collect()]
@@ -155,7 +158,9 @@ def test_several_who_find_no_log_lose_no_row(tables, session, schema):
     logs = [
         log_over(
             session,
-            SystemTable(session, installed_tables(session).default, PrivateSessions(session)),
+            SystemTable(
+                session, lambda _: installed_tables(session).default, PrivateSessions(session)
+            ),
             now_ms,
         )
         for _ in range(4)

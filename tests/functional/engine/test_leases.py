@@ -55,7 +55,7 @@ def lease(term: int = 1, last_heartbeat_ms: int = 1_000, *, is_released: bool = 
 def system_table(spark, layout=REGISTRY_LAYOUT):
     """A table that compacts after each commit."""
     format_, sessions = installed_tables(spark).default, PrivateSessions(spark)
-    return SystemTable(spark, format_, sessions, layout, compact_every=1)
+    return SystemTable(spark, lambda _: format_, sessions, layout, compact_every=1)
 
 
 def test_a_lease_is_a_row_of_its_own_table_and_a_heartbeat_is_none(spark):
@@ -121,7 +121,7 @@ def test_compaction_keeps_what_a_reader_may_need(spark, tables):
     log.record_handlers(CATALOG, {TableName("t", "default", CATALOG): b"old"})
     log.record_handlers(CATALOG, {TableName("t", "default", CATALOG): b"new"})
     table = SystemTable(
-        spark, installed_tables(spark).default, PrivateSessions(spark), compact_every=1
+        spark, lambda _: installed_tables(spark).default, PrivateSessions(spark), compact_every=1
     )
     before = log.known(CATALOG), log.jobs(CATALOG, now - KEPT_MS)
     table.append(CATALOG, [{"kind": "OTHER"}], now)
@@ -148,7 +148,11 @@ def test_compaction_keeps_the_last_lease(spark):
         "facts": "{}",
     }
     table = SystemTable(
-        spark, installed_tables(spark).default, PrivateSessions(spark), LAYOUT, compact_every=1
+        spark,
+        lambda _: installed_tables(spark).default,
+        PrivateSessions(spark),
+        LAYOUT,
+        compact_every=1,
     )
     table.append(CATALOG, [row], 2_000)
     found = spark.table(LEASES).select("seq").distinct().collect()
@@ -190,7 +194,7 @@ def test_the_view_of_another_release_is_replaced_by_a_compaction(spark):
         f"SELECT job_id, timestamp_millis(recorded_at_ms) AS heard_at FROM {REGISTRY}"
     )
     table = SystemTable(
-        spark, installed_tables(spark).default, PrivateSessions(spark), compact_every=1
+        spark, lambda _: installed_tables(spark).default, PrivateSessions(spark), compact_every=1
     )
     table.append(CATALOG, [{"kind": "OTHER", "recorded_at_ms": 1}], 1)
     assert spark.table("materialized_table_system.jobs").columns[-1] == "last_heartbeat_time"

@@ -40,7 +40,7 @@ def log_by_spark(spark: SparkSession) -> SparkSystemLog:
     """The registry as Spark alone reads it."""
     tables = installed_tables(spark)
     versions = NewestVersions(TableDetails(spark, tables), tables)
-    table = SystemTable(spark, tables, PrivateSessions(spark), REGISTRY_LAYOUT)
+    table = SystemTable(spark, lambda _: tables.default, PrivateSessions(spark), REGISTRY_LAYOUT)
     return SparkSystemLog(spark, table, lambda: 0, versions)
 
 

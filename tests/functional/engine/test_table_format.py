@@ -2,126 +2,37 @@
 
 from __future__ import annotations
 
-import threading
-from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlparse
 
 import pytest
 
-from dbt.adapters.spark_mt.definition.columns import TableName, quote, quote_text
 from dbt.adapters.spark_mt.execution.table_format import TableColumns
 from dbt.adapters.spark_mt.spark.delta.row_conditions import MOST_VALUES
-from dbt.adapters.spark_mt.spark.environment import SparkEnvironment, installed_tables
-from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_error
-from tests.behaviour.table_format import DDL, FormatWorld, TableFormatContract, changed, nowhere
-from tests.unit.builders import columns
+from dbt.adapters.spark_mt.spark.environment import installed_tables
+from tests.behaviour.spark_format import SparkWorld
+from tests.behaviour.table_format import TableFormatContract, changed, nowhere
 
-_SLOW = "SELECT 9 AS k, 'late' AS v FROM range(20000000) WHERE hash(id) % 7 = 3 LIMIT 1"
 _NO_SAFETY = "spark.databricks.delta.retentionDurationCheck.enabled"
 
 
-class DeltaWorld(FormatWorld):
+class DeltaWorld(SparkWorld):
     """The current schema of a session."""
 
     has_vectors = False
     partitions = ""
 
     def __init__(self, session):
-        self._spark = session
-        self._spark.conf.set(_NO_SAFETY, "false")
-        environment = SparkEnvironment(session)
-        self.tables, self._sessions, self._details = (
-            environment.tables.default,
-            environment.sessions,
-            environment.details,
-        )
-        self._context = session.catalog.currentDatabase()
-
-    @contextmanager
-    def session(self):
-        with self._sessions.open() as opened:
-            yield opened.spark
-
-    def name(self, name):
-        return TableName(name, self._context, "spark_catalog")
-
-    def ref(self, name):
-        self._details.forget()
-        return self._details.of(name)
-
-    def made(self, rows, ddl=DDL):
-        values = ", ".join(f"({', '.join(map(_literal, row))})" for row in rows)
-        named = columns(ddl)
-        casts = ", ".join(f"CAST({quote(c.name)} AS {c.type}) AS {quote(c.name)}" for c in named)
-        return f"SELECT {casts} FROM VALUES {values} AS _({', '.join(c.name for c in named)})"
-
-    def read(self, rows):
-        with self.session() as session:
-            return sorted(map(tuple, session.sql(rows).collect()), key=repr)
-
-    def rows(self, name, version=None):
-        if version is None:
-            return self.read(f"SELECT * FROM {name.sql}")
-        table = self.ref(name)
-        rows = self.read(f"SELECT * FROM {self.tables.as_of(table, version)}")
-        with self.session() as session:
-            opened = self.tables.opened(session, table, version)
-            found = sorted(map(tuple, session.sql(f"SELECT * FROM {opened}").collect()), key=repr)
-        assert found == rows
-        return rows
-
-    def columns(self, name):
-        return self._spark.table(name.sql).columns
-
-    def properties(self, name):
-        return self._details.properties(name)
-
-    def condition_of(self, error):
-        assert is_spark_error(error)
-        return failure_of(error).main_condition
-
-    def is_missing(self, error):
-        return failure_of(error).is_missing_table
-
-    def is_unreadable(self, error):
-        """Delta has conditions of its own for commits; Spark's report missing files."""
-        return failure_of(error).is_unreadable_version
+        session.conf.set(_NO_SAFETY, "false")
+        super().__init__(session, "spark_catalog", session.catalog.currentDatabase())
 
     def create(self, name, rows):
         properties = f"TBLPROPERTIES ('delta.enableDeletionVectors' = '{self.has_vectors}')"
         clauses = f"USING delta {self.partitions} {properties}"
         self._spark.sql(f"CREATE TABLE {name.sql} {clauses} AS {self.made(rows)}")
 
-    def update(self, name, key, value):
-        self._spark.sql(f"UPDATE {name.sql} SET v = {quote_text(value)} WHERE k = {key}")
-
-    def delete(self, name, key):
-        self._spark.sql(f"DELETE FROM {name.sql} WHERE k = {key}")
-
-    def drop(self, name):
-        self._spark.sql(f"DROP TABLE {name.sql}")
-
     def restore(self, name, version):
         self._spark.sql(f"RESTORE TABLE {name.sql} TO VERSION AS OF {version}")
-
-    def violate(self, name):
-        self._spark.sql(f"INSERT INTO {name.sql} VALUES (9, NULL)")
-
-    def conflict(self, name, number, by):
-        """The second writer commits while the first one's query runs."""
-        caught = []
-
-        def write_slowly():
-            with pytest.raises(Exception) as failed:  # noqa: PT011 - whatever PySpark raises
-                self.commit(number, self.tables.overwrite, name, _SLOW)
-            caught.append(failed.value)
-
-        thread = threading.Thread(target=write_slowly)
-        thread.start()
-        assert self.commit(by, self.tables.append, name, self.made([(3, "c")])) is not None
-        thread.join()
-        return caught[0]
 
     def forget_commits(self, name):
         """A checkpoint lets Delta do without the commits before it."""
@@ -135,14 +46,6 @@ class DeltaWorld(FormatWorld):
             version = path.name.lstrip(".").partition(".")[0]
             if version.isdigit() and int(version) <= before:
                 path.unlink()
-
-
-def _literal(value):
-    if value is None:
-        return "NULL"
-    if isinstance(value, list):
-        return f"array({', '.join(map(_literal, value))})"
-    return quote_text(value) if isinstance(value, str) else str(value)
 
 
 @pytest.fixture

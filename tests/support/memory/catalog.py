@@ -94,8 +94,9 @@ class MemoryCatalog:
         with self._lock:
             if _key(name) in self._relations:
                 raise conditions.CONCURRENT_CHANGE(table=name)
-            self.put(name, self._new(change, snapshot))
-        return 0
+            made = self._new(change, snapshot)
+            self.put(name, made)
+        return made.log[-1].version
 
     def commit(
         self, name: TableName, change: Change, update: Callable[[Snapshot], Snapshot]

@@ -272,6 +272,10 @@ class MemoryVersionedTables:
         """Return a table; its handle is its name."""
         return TableRef(name, FORMAT.name, location)
 
+    def find(self, name: TableName) -> TableRef | None:  # noqa: ARG002 - it has no such catalog
+        """Return nothing: the tables are found by their names."""
+        return None
+
     def directory(self, table: TableRef) -> str:
         """Return the handle; nothing in memory has files."""
         return table.handle
@@ -299,6 +303,7 @@ class MemoryVersionedTables:
     def commit(
         self,
         session: MemorySession,
+        name: TableName,  # noqa: ARG002 - the write says it
         metadata: str,
         number: int | None,
         write: Callable[[], object],

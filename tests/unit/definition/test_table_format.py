@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from dbt.adapters.spark_mt.definition.table_format import (
-    Capability,
     Conditions,
     EngineConfs,
     TableFormat,
@@ -63,13 +60,7 @@ def test_a_property_of_any_format_is_maintained():
     assert not FORMATS.is_maintained("other.kept.x")
 
 
-def test_a_catalog_has_tables_of_its_format():
-    own = replace(OTHER, catalogs=frozenset({"some.Catalog"}))
-    formats = TableFormats((ONE, own))
-    assert formats.of_catalog("some.Catalog") is own
-    assert formats.of_catalog("another.Catalog") is ONE
-
-
-def test_formats_that_are_only_read_have_no_tables():
-    written = replace(ONE, capabilities=frozenset(Capability))
-    assert TableFormats((written, OTHER)).written.names == ("one",)
+def test_a_provider_of_the_default_format_is_known_in_any_case():
+    assert FORMATS.is_default("ONE")
+    assert not FORMATS.is_default("other")
+    assert not FORMATS.is_default(None)

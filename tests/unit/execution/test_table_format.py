@@ -134,7 +134,7 @@ class TestMemory(TableFormatContract):
 class OtherTables(MemoryVersionedTables):
     """Another format in the same process."""
 
-    format = replace(FORMAT, name="other")
+    format = replace(FORMAT, name="other", catalogs=frozenset({"some.Catalog"}))
 
 
 def test_each_table_is_read_by_its_own_format():
@@ -165,6 +165,17 @@ def test_a_format_whose_tables_are_only_read_is_refused_where_one_is_written():
     with raises(conditions.FORMAT_WITHOUT_TABLES) as raised:
         tables.written(only_read)
     assert raised.value.parameters["table"] == str(ref.name)
+
+
+def test_a_catalog_has_tables_of_its_format():
+    one, other = MemoryWorld(), MemoryWorld()
+    other.tables = OtherTables(other._catalog, other._tick)
+    tables = InstalledTables(one.tables, sources=(other.tables,))
+    assert tables.made_in("some.Catalog") is other.tables
+    assert tables.made_in("another.Catalog") is tables.made_in("") is one.tables
+    assert tables.written_by(FORMAT, one.name("t")) is one.tables
+    with raises(conditions.FORMAT_WITHOUT_TABLES):
+        tables.written_by(other.tables.format, one.name("t"))
 
 
 def test_the_changes_of_all_tables_of_a_format_have_one_reader():

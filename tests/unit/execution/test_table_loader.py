@@ -303,3 +303,10 @@ def test_a_log_without_our_commits_continues_above_the_fence():
     found = identify(table(foreign(30), foreign(31), published=adopted))
     assert isinstance(found, StoredTable)
     assert found.seq == 57 + 32
+
+
+def test_rows_of_an_earlier_definition_than_the_published_one_have_no_positions():
+    """A format whose properties have no versions was rolled back to before an ALTER."""
+    found = identify(table(content(0, 1, DEFINITION_1), published=DEFINITION_2))
+    assert isinstance(found, StoredTable)
+    assert (found.definition, found.positions, found.last_refresh) == (DEFINITION_2, None, None)

@@ -87,3 +87,24 @@ def test_each_capability_is_refused_where_it_lacks():
         lacking = replace(PLAIN, capabilities=frozenset(Capability) - {capability})
         (feature,) = lacks(definition, columns("a INT; b STRING"), lacking)
         assert feature.startswith(capability.value)
+
+
+def test_a_type_that_the_format_cannot_store_is_refused_by_column():
+    ddl = "a SMALLINT; b STRUCT<smallint: ARRAY<TINYINT>>; c STRUCT<smallint: INT>"
+    definition = resolve(DeclaredDefinition("SELECT 1"), ddl)
+    assert lacks(definition) == []
+    no_small = replace(PLAIN, types={"SMALLINT": "INT", "TINYINT": "INT"})
+    assert lacks(definition, table_format=no_small) == [
+        "the type SMALLINT (column `a`)",
+        "the type TINYINT (column `b`)",
+    ]
+
+
+def test_a_property_by_which_a_table_has_no_versions_is_refused():
+    declared = DeclaredDefinition("SELECT 1", options=(("format-version", "1"), ("note", "1")))
+    definition = resolve(declared, "a INT")
+    unversioned = replace(PLAIN, unversioned={"format-version": "1"})
+    assert lacks(definition) == []
+    assert lacks(definition, table_format=unversioned) == [
+        "versions with the property format-version = 1"
+    ]

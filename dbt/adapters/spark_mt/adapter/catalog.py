@@ -117,9 +117,8 @@ def relation_of(
         identifier=name,
         type=SparkMTRelationType.MaterializedTable if materialized else kind,  # type: ignore[arg-type]
         information=information,
-        is_delta=not materialized
-        and any(f"Provider: {name}" in information for name in FORMATS.written.names),
-        is_iceberg="Provider: iceberg" in information,
+        is_delta=not materialized and f"Provider: {FORMATS.default.name}" in information,
+        is_iceberg=not materialized and "Provider: iceberg" in information,
         is_hudi="Provider: hudi" in information,
     )
 

@@ -481,7 +481,7 @@ def validate_config(model: str, values: Mapping[str, Any], own: Collection[str])
         del given["freshness"]  # both are usable on one model, and the explicit interval wins
     strange = {key: _unknown_key(key, given) for key in given if key not in KNOWN_KEYS}
     reader = _Reader(given, own, [text for key, text in strange.items() if key in own])
-    reader.read("file_format", read_word(FORMATS.written.names), "")
+    reader.read("file_format", read_word((FORMATS.default.name,)), "")
     if is_beside and interval != of_dbt:
         reader.check("freshness", check_thresholds, of_dbt)
     settings = ModelSettings(

@@ -93,7 +93,7 @@ def plan_write(
     placement = Placement.DROP
     if existing is None:
         placement = Placement.REPLACE
-    elif FORMATS.written.of(file_format) is not None:
+    elif FORMATS.is_default(file_format):
         placement = _over(existing)
     elif file_format == "iceberg" and existing.is_iceberg:
         placement = Placement.REPLACE

@@ -203,7 +203,7 @@ def found_table(spark: SparkSession, name: str, description: Description) -> See
         properties=tuple((row[0], row[1]) for row in properties),
         comment=facts.get("Comment"),
         location=facts.get("Location"),
-        is_replaceable=FORMATS.written.of(facts.get("Provider")) is not None,
+        is_replaceable=FORMATS.is_default(facts.get("Provider")),
     )
 
 

@@ -123,6 +123,8 @@ class TableFormat:
             to what Spark's own catalog says of them.
         catalogs: The classes of catalogs in which every new table has the format.
         unversioned: Properties, with values, of tables that keep no versions that can be ordered.
+        types: Types, as words in upper case, that no column of its tables can have, with what to
+            declare or to cast to instead.
         capabilities: Which features of definitions its tables can have. A definition with another
             one is refused by `resolution.validation.check_capabilities`.
         has_streams: Whether its tables can be read as streams.
@@ -144,6 +146,7 @@ class TableFormat:
     catalog_class: str = ""
     catalogs: frozenset[str] = frozenset()
     unversioned: Mapping[str, str] = field(default_factory=dict)
+    types: Mapping[str, str] = field(default_factory=dict)
     capabilities: frozenset[Capability] = frozenset()
     has_streams: bool = True
     properties_doc: tuple[str, str, str] = ("", "", "")
@@ -191,16 +194,9 @@ class TableFormats:
         folded = (provider or "").lower()
         return next((each for each in self.known if each.name == folded), None)
 
-    @property
-    def written(self) -> TableFormats:
-        """Those that have materialized tables."""
-        has_tables = Capability.MATERIALIZED_TABLE
-        return TableFormats(tuple(each for each in self.known if has_tables in each.capabilities))
-
-    def of_catalog(self, class_: str) -> TableFormat:
-        """Return the format of the tables that are made in a catalog of a class."""
-        found = (each for each in self.known if class_ in each.catalogs)
-        return next(found, self.default)
+    def is_default(self, provider: str | None) -> bool:
+        """Whether a provider, in any case, is that of the format of tables that name none."""
+        return self.of(provider) is self.default
 
     def is_maintained(self, key: str) -> bool:
         """Whether a format sets a property without being asked."""

@@ -278,6 +278,17 @@ class SourceTables(Protocol[SessionT_contra, RowsT_co]):
         """
         ...
 
+    def find(self, name: TableName) -> TableRef | None:
+        """Return the table of a full name, if it is found without a statement of the engine.
+
+        Args:
+            name: A name in one of the catalogs whose tables all have the format.
+
+        Raises:
+            MaterializedTableError: As `ref`.
+        """
+        ...
+
     def directory(self, table: TableRef) -> str:
         """Return the path of the directory in which a table's files are."""
         ...
@@ -323,6 +334,7 @@ class VersionedTables(SourceTables[SessionT_contra, RowsT], Protocol[SessionT_co
     def commit(
         self,
         session: SessionT_contra,
+        name: TableName,
         metadata: str,
         number: int | None,
         write: Callable[[], object],
@@ -332,6 +344,7 @@ class VersionedTables(SourceTables[SessionT_contra, RowsT], Protocol[SessionT_co
 
         Args:
             session: The session of the write.
+            name: The table that it writes, or makes.
             metadata: The metadata of the commit.
             number: The number that the fence accepts once; None for a commit without a fence.
             write: Makes one commit.
@@ -513,6 +526,11 @@ class InstalledTables(Generic[TablesT_co]):
         """Return the format of a provider, in lower case; None if its tables have no versions."""
         return self._known.get(provider)
 
+    def made_in(self, catalog_class: str) -> SourceTables[Any, Any]:
+        """Return the format of the tables that are made in a catalog of a class."""
+        found = (each for each in self._known.values() if catalog_class in each.format.catalogs)
+        return next(found, self.default)
+
     def of(self, table: TableRef) -> SourceTables[Any, Any]:
         """Return the format of a table."""
         return self._known[table.format]
@@ -523,10 +541,18 @@ class InstalledTables(Generic[TablesT_co]):
         Raises:
             MaterializedTableError: Tables of its format are only read.
         """
-        found = self._written.get(table.format)
+        return self.written_by(self.of(table).format, table.name)
+
+    def written_by(self, table_format: TableFormat, name: TableName) -> TablesT_co:
+        """Return what writes the materialized tables of a format; raises as `written`.
+
+        Args:
+            table_format: The format.
+            name: The table in question.
+        """
+        found = self._written.get(table_format.name)
         if found is None:
-            title = self.of(table).format.title
-            raise conditions.FORMAT_WITHOUT_TABLES(table=table.name, format=title)
+            raise conditions.FORMAT_WITHOUT_TABLES(table=name, format=table_format.title)
         return found
 
     def history(self, table: TableRef) -> TableHistory:

@@ -53,6 +53,8 @@ class Commit:
         restored: The version that a RESTORE brought back; None if the commit does not have it.
         changed: The number of rows that an UPDATE, DELETE or MERGE added, changed and removed; None
             for any other operation.
+        fence: The highest number that the table has accepted, if the format records it for the
+            newest commit; else 0.
     """
 
     version: int
@@ -66,6 +68,7 @@ class Commit:
     effect: CommitEffect = CommitEffect.ROWS
     restored: int | None = None
     changed: int | None = None
+    fence: int = 0
 
 
 @dataclass(slots=True)
@@ -158,6 +161,7 @@ def read_history(commits: Iterable[Commit], published_generation: int = -1) -> H
     remaining = iter(commits)
     for commit in remaining:
         history.version = max(history.version, commit.version)
+        history.seq = max(history.seq, commit.fence)
         if commit.metadata is not None:
             history.seq = max(history.seq, commit.metadata.seq)
         history.is_seq_hidden = history.is_seq_hidden or bool(commit.problem)

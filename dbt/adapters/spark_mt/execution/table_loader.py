@@ -144,7 +144,13 @@ def _stored(table: Table, published: StoredDefinition, history: History) -> Foun
     if metadata is not None and metadata.generation > published.generation and history.definition:
         definition = _decoded(history.definition, table.name)
     finished = definition is published and _is_in_line(table, definition)
-    return _checked_table(table, definition, history, published=None if finished else published)
+    found = _checked_table(table, definition, history, published=None if finished else published)
+    is_rolled_back = metadata is not None and metadata.generation < published.generation
+    if is_rolled_back and isinstance(found, StoredTable):
+        # A rollback of a format whose properties have no versions: the rows are those of an earlier
+        # definition, and no positions say what the published one lacks.
+        return replace(found, positions=None, last_refresh=None, stream=None)
+    return found
 
 
 def _checked_table(

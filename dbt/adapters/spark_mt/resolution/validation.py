@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition import conditions
@@ -14,6 +15,7 @@ from dbt.adapters.spark_mt.definition.modes import (
 from dbt.adapters.spark_mt.definition.table_format import Capability
 from dbt.adapters.spark_mt.query.analyzer import SourceKind
 from dbt.adapters.spark_mt.query.syntax import missing_comma
+from dbt.adapters.spark_mt.query.types import parse_type
 from dbt.adapters.spark_mt.resolution import columns as table_columns
 from dbt.adapters.spark_mt.statements.clauses import CLAUSES
 
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
         Source,
         UpstreamDefinitions,
     )
+    from dbt.adapters.spark_mt.query.types import DataType
 
 _ALTERNATIVES = {
     Capability.MATERIALIZED_TABLE: (
@@ -90,14 +93,32 @@ def check_capabilities(
     nullable = {c.name for c in there if c.nullable}
     if later := [c.name for c in definition.columns if not c.nullable and c.name in nullable]:
         wanted[Capability.LATER_NOT_NULL] = f" ({', '.join(map(quote, later))})"
+    refused = partial(conditions.FORMAT_FEATURE, table=table, format=table_format.title)
     for capability, subject in wanted.items():
         if capability not in table_format.capabilities:
-            yield conditions.FORMAT_FEATURE(
-                table=table,
-                format=table_format.title,
-                feature=f"{capability.value}{subject}",
-                alternative=_ALTERNATIVES.get(capability, ""),
-            )
+            alternative = _ALTERNATIVES.get(capability, "")
+            yield refused(feature=f"{capability.value}{subject}", alternative=alternative)
+    for feature, alternative in _not_stored(definition, table_format):
+        yield refused(feature=feature, alternative=alternative)
+
+
+def _not_stored(
+    definition: ResolvedDefinition, table_format: TableFormat
+) -> Iterator[tuple[str, str]]:
+    """Yield which types and properties tables of a format cannot have, and what to do instead."""
+    for column in definition.columns if table_format.types else ():
+        for word in sorted(_words(parse_type(column.type)) & table_format.types.keys()):
+            instead = f" Cast it to {table_format.types[word]}."
+            yield f"the type {word} (column {quote(column.name)})", instead
+    for key, value in definition.declared.options:
+        if table_format.unversioned.get(key) == value:
+            yield f"versions with the property {key} = {value}", ""
+
+
+def _words(type_: DataType) -> set[str]:
+    """Return the words in the names of a type and of the types in it."""
+    inner = (*type_.elements, *(each.type for each in type_.fields))
+    return set(type_.name.split()).union(*map(_words, inner))
 
 
 def warnings(definition: ResolvedDefinition, query: AnalyzedQuery, *, new: bool) -> Iterator[str]:

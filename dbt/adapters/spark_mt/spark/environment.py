@@ -22,10 +22,9 @@ from dbt.adapters.spark_mt.spark.catalog.table_details import NewestVersions, Ta
 from dbt.adapters.spark_mt.spark.delta.log import DeltaLog, DriverLog
 from dbt.adapters.spark_mt.spark.delta.small_tables import SmallDeltaTables
 from dbt.adapters.spark_mt.spark.delta.tables import DeltaTables
-from dbt.adapters.spark_mt.spark.formats.installed import FORMATS
 from dbt.adapters.spark_mt.spark.iceberg.history import IcebergHistory
 from dbt.adapters.spark_mt.spark.iceberg.metadata import DriverMetadata, SqlMetadata
-from dbt.adapters.spark_mt.spark.iceberg.tables import IcebergTables
+from dbt.adapters.spark_mt.spark.iceberg.tables import IcebergSources, IcebergTables
 from dbt.adapters.spark_mt.spark.query.query_rows import QueryRows
 from dbt.adapters.spark_mt.spark.query.sources import SparkSourceReader
 from dbt.adapters.spark_mt.spark.query.stored_queries import (
@@ -57,7 +56,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from dbt.adapters.spark_mt.definition.columns import Pairs, TableName
-    from dbt.adapters.spark_mt.definition.table_format import TableFormat
     from dbt.adapters.spark_mt.spark.catalog.table_details import SparkFormat, SparkTables
     from dbt.adapters.spark_mt.spark.query.stream_sources import StreamableTables
     from dbt.adapters.spark_mt.spark.registry.system_table import RunInBackground
@@ -148,7 +146,7 @@ class SparkEnvironment:
         content = ContentWriter(self.sessions, rows, tables, self.details, filler)
         self.value = Environment(
             format=tables.default.format,
-            format_in=partial(_format_in, spark),
+            format_in=self.details.format_in,
             store=store,
             upstream=store,
             sources=sources,
@@ -215,7 +213,7 @@ _VERIFICATIONS = verification.VerificationQueue(_in_thread)
 def _stream_parts(
     spark: SparkSession,
     files: DriverFiles | None,
-    tables: InstalledTables[DeltaTables],
+    tables: SparkTables,
     details: TableDetails,
     sources: SparkSourceReader,
     settings: Callable[[], Settings],
@@ -266,7 +264,7 @@ class SparkStorage:
 
     def _format(self, name: TableName) -> SparkFormat:
         table = self._details.table(name)
-        return self._tables.default if table is None else self._tables.written(table)
+        return self._details.written(name) if table is None else self._tables.written(table)
 
     def remove_dead_checkpoints(self, table_ids: frozenset[str]) -> None:
         if self._parts is not None:
@@ -287,7 +285,7 @@ def _log(spark: SparkSession, files: DriverFiles | None) -> DeltaLog:
 
 def installed_tables(
     spark: SparkSession, files: DriverFiles | None = None, log: DeltaLog | None = None
-) -> InstalledTables[DeltaTables]:
+) -> SparkTables:
     """Return the tables of all formats that there are.
 
     Args:
@@ -297,17 +295,16 @@ def installed_tables(
     """
     delta = DeltaTables(_log(spark, files) if log is None else log)
     reader = SqlMetadata(spark) if files is None else DriverMetadata(spark)
-    return InstalledTables(delta, sources=(IcebergTables(spark, IcebergHistory(reader)),))
+    history = IcebergHistory(reader)
+    if files is None:
+        return InstalledTables(delta, sources=(IcebergSources(spark, history),))
+    return InstalledTables(delta, IcebergTables(spark, history))
 
 
-def _streamable(tables: InstalledTables[DeltaTables], provider: str) -> StreamableTables | None:
+def _streamable(tables: SparkTables, provider: str) -> StreamableTables | None:
     """Return the format of a provider; None where none of its tables can be read as a stream."""
     found = tables.named(provider)
     return cast("StreamableTables", found) if found and found.format.has_streams else None
-
-
-def _format_in(spark: SparkSession, catalog: str) -> TableFormat:
-    return FORMATS.of_catalog(spark.conf.get(f"spark.sql.catalog.{catalog}", None) or "")
 
 
 def _small_tables(spark: SparkSession, files: DriverFiles | None) -> SmallDeltaTables | None:
@@ -326,7 +323,7 @@ def _system_table(
     reader = None if small is None else system_table.SmallReader(small, versions, layout)
     return system_table.SystemTable(
         reading,
-        tables.default,
+        TableDetails(reading, tables).written,
         private_session.PrivateSessions(spark),
         layout,
         reader,

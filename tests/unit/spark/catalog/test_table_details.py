@@ -14,6 +14,7 @@ from tests.support.refs import delta_at
 
 errors = pytest.importorskip("pyspark.errors")
 NAME = TableName("t", "s", "c")
+TABLES = InstalledTables(DeltaTables(None))
 DESCRIBED = [
     {"col_name": "id", "data_type": "int"},
     {"col_name": "# Detailed Table Information", "data_type": ""},
@@ -32,6 +33,7 @@ class Spark:
     def __init__(self, *answers, exists=True, kind="MANAGED"):
         self.answers, self.exists, self.kind = list(answers), exists, kind
         self.catalog = self
+        self.conf = SimpleNamespace(get=lambda *_: None)
 
     def sql(self, text):
         assert text == f"DESCRIBE TABLE EXTENDED {NAME.sql}"
@@ -59,17 +61,17 @@ def test_a_table_that_is_created_between_two_questions_is_that_table():
 @pytest.mark.parametrize("exists", [True, failed("DELTA_PATH_DOES_NOT_EXIST")])
 def test_a_table_whose_files_are_gone_stays_one(exists):
     spark = Spark(failed("DELTA_PATH_DOES_NOT_EXIST"), exists=exists)
-    found = TableDetails(spark, None).of(NAME)
+    found = TableDetails(spark, TABLES).of(NAME)
     assert isinstance(found, NoTable)
     assert found.kind == "table whose files are gone"
 
 
 def test_a_view_that_spark_cannot_describe_is_a_view():
-    found = TableDetails(Spark(failed("INVALID_VIEW_TEXT"), kind="VIEW"), None).of(NAME)
+    found = TableDetails(Spark(failed("INVALID_VIEW_TEXT"), kind="VIEW"), TABLES).of(NAME)
     assert isinstance(found, NoTable)
     assert found.kind == "view"
 
 
 def test_nothing_is_nothing():
     spark = Spark(failed("TABLE_OR_VIEW_NOT_FOUND"), exists=False)
-    assert TableDetails(spark, None).of(NAME) == NoTable()
+    assert TableDetails(spark, TABLES).of(NAME) == NoTable()

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from dbt.adapters.spark_mt.definition import conditions
+from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.resolution.settings import Settings
 from dbt.adapters.spark_mt.spark.delta.tables import DeltaTables
@@ -19,6 +20,7 @@ from dbt.adapters.spark_mt.spark.formats.delta import (
 from dbt.adapters.spark_mt.spark.launch.session import session_confs
 from tests.support.errors import raises
 
+NAME = TableName("t", "s", "spark_catalog")
 CONFIRMED = "spark.materialized-table.single-driver"
 DYNAMO = "io.delta.storage.S3DynamoDBLogStore"
 SINGLE = "io.delta.storage.S3SingleDriverLogStore"
@@ -108,9 +110,9 @@ def test_a_write_is_refused_before_it_begins():
     written = []
     tables = DeltaTables(None)
     with pytest.raises(MaterializedTableError) as raised:
-        tables.commit(spark(ON_S3), "{}", 1, lambda: written.append(1))
+        tables.commit(spark(ON_S3), NAME, "{}", 1, lambda: written.append(1))
     assert (raised.value.condition, written) == (SINGLE_DRIVER_STORAGE.name, [])
-    tables.commit(spark({**ON_S3, CONFIRMED: "true"}), "{}", 1, lambda: written.append(1))
+    tables.commit(spark({**ON_S3, CONFIRMED: "true"}), NAME, "{}", 1, lambda: written.append(1))
     assert written == [1]
 
 

@@ -11,13 +11,14 @@ from tests.support.errors import raises
 
 
 def test_a_catalog_of_iceberg_has_tables_of_iceberg():
-    assert FORMATS.of_catalog(iceberg_format.CATALOG) is iceberg_format.FORMAT
-    assert FORMATS.of_catalog("org.apache.spark.sql.delta.catalog.DeltaCatalog") is FORMATS.default
-    assert FORMATS.of_catalog("") is FORMATS.default
+    assert [each for each in FORMATS.known if iceberg_format.CATALOG in each.catalogs] == [
+        iceberg_format.FORMAT
+    ]
 
 
-def test_tables_of_iceberg_are_sources_only():
-    assert Capability.MATERIALIZED_TABLE not in iceberg_format.FORMAT.capabilities
+def test_tables_of_iceberg_are_sources_only_over_connect():
+    assert Capability.MATERIALIZED_TABLE in iceberg_format.FORMAT.capabilities
+    assert Capability.MATERIALIZED_TABLE not in iceberg_format.READ_ONLY.capabilities
     assert Capability.MATERIALIZED_TABLE in FORMATS.default.capabilities
 
 
@@ -66,3 +67,26 @@ def test_a_catalog_with_a_cache_is_refused(value, is_refused):
         "catalog": "ice",
         "key": "spark.sql.catalog.ice.cache-enabled",
     }
+
+
+@pytest.mark.parametrize(
+    ("options", "is_refused"),
+    [
+        ({"type": "hadoop", "warehouse": "s3a://lake/w"}, True),
+        ({"type": "HADOOP", "warehouse": "GS://lake/w"}, True),
+        ({"type": "hadoop", "warehouse": "hdfs://namenode/w"}, False),
+        ({"type": "hadoop", "warehouse": "/w"}, False),
+        ({"type": "rest", "warehouse": "s3a://lake/w"}, False),
+        ({}, False),
+    ],
+)
+def test_a_catalog_that_renames_by_copies_is_for_one_driver(options, is_refused):
+    confs = {f"spark.sql.catalog.ice.{key}": value for key, value in options.items()}
+    if not is_refused:
+        iceberg_format.check_commits("ice", confs.get)
+        return
+    with raises(iceberg_format.HADOOP_CATALOG) as raised:
+        iceberg_format.check_commits("ice", confs.get)
+    assert raised.value.parameters["warehouse"] == options["warehouse"]
+    confs["spark.materialized-table.single-driver"] = "true"
+    iceberg_format.check_commits("ice", confs.get)

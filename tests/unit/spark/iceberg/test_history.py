@@ -2,8 +2,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.definition.commit_metadata import (
+    CommitKind,
+    CommitMetadata,
+    encode_commit,
+)
 from dbt.adapters.spark_mt.definition.table_format import CommitEffect
+from dbt.adapters.spark_mt.execution.table_history import read_history
+from dbt.adapters.spark_mt.spark.formats import iceberg as iceberg_format
+from dbt.adapters.spark_mt.spark.iceberg.history import IcebergHistory, highest_number
 from tests.unit.spark.iceberg import tables_of_snapshots as made
 
 T = made.TABLE
@@ -105,3 +115,72 @@ def test_the_size_is_that_of_the_summary():
 def test_several_commits_are_those_that_exist():
     history = made.history(made.snapshot(1), made.snapshot(2))
     assert history.commits([(T, 1), (T, 7), (NOWHERE, 1)]).keys() == {(T, 1)}
+
+
+def ours(number, seq, **more):
+    """A snapshot of ours, with the number of its fence."""
+    text = encode_commit(CommitMetadata("id", CommitKind.CONTENT, seq, 1, positions={}))
+    return made.snapshot(number, {**made.APPEND, iceberg_format.COMMIT: text}, **more)
+
+
+def test_snapshots_of_ours_have_commit_metadata():
+    history = made.history(ours(1, 1), made.snapshot(2), ours(3, 2))
+    assert [c.metadata and c.metadata.seq for c in history.backwards(T)] == [2, None, 1, None]
+    assert history.commit(T, 3).metadata.positions == {}
+
+
+def test_metadata_that_cannot_be_read_is_a_problem_of_the_commit():
+    damaged = {**made.APPEND, iceberg_format.COMMIT: '{"materialized-table":2}'}
+    commit = made.history(made.snapshot(1, damaged)).commit(T, 1)
+    assert commit.metadata is None
+    assert "its format is 2" in commit.problem
+
+
+FENCE = "materialized-table.fence"
+
+
+@pytest.mark.parametrize(
+    ("properties", "highest"), [({}, 3), ({FENCE: "7"}, 7), ({FENCE: "2"}, 3), ({FENCE: "x"}, 3)]
+)
+def test_the_highest_number_is_a_property_or_that_of_a_snapshot(properties, highest):
+    """`main` was rolled back to the first snapshot, and a staged one was never on it."""
+    snapshots = ours(1, 2), ours(2, 3), ours(3, 9)
+    moves = [(1000, 10), (2000, 20), (3000, 10)]
+    found = made.metadata(*snapshots, head=1, moves=moves, properties=properties)
+    assert highest_number(found) == highest
+    assert highest_number(found, "another") == 0
+
+
+def test_a_rollback_does_not_lower_the_number_that_comes_next():
+    snapshots, moves = (ours(1, 1), ours(2, 2)), [(1000, 10), (2000, 20), (3000, 10)]
+    history = made.history(*snapshots, head=1, moves=moves, properties={FENCE: "2"})
+    found = read_history(history.backwards(T))
+    assert (found.version, found.seq, found.newest.seq) == (1, 2, 1)
+
+
+class CountingReader(made.Reader):
+    """A catalog that counts how often it is asked."""
+
+    asked = 0
+
+    def read(self, name):
+        self.asked += 1
+        return super().read(name)
+
+
+def test_a_version_that_was_found_is_not_asked_for_again():
+    reader = CountingReader(made.metadata(made.snapshot(1), made.snapshot(2)))
+    history = IcebergHistory(reader)
+    assert history.newest(T) == 2
+    assert history.commit(T, 2).identity == "20"
+    assert history.stamp(T, 1) == "10"
+    assert history.first_row_change(T, 1, 2).version == 2
+    assert history.keeps_columns(T, 1, 2)
+    assert versions(history.backwards(T, 2)) == [2, 1, 0]
+    assert reader.asked == 1
+    reader.found = made.metadata(made.snapshot(1), made.snapshot(2), made.snapshot(3))
+    assert history.commit(T, 3).identity == "30"
+    assert history.is_newest(T, 3)
+    reader.found = None
+    assert not history.is_newest(T, 3)
+    assert history.commit(T, 3) is None

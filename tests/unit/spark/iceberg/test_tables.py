@@ -4,6 +4,7 @@ import pytest
 
 from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.releases import UNTESTED
+from dbt.adapters.spark_mt.spark.environment import installed_tables
 from dbt.adapters.spark_mt.spark.formats import iceberg as iceberg_format
 from dbt.adapters.spark_mt.spark.iceberg.tables import IcebergTables
 from tests.support.errors import raises
@@ -63,3 +64,47 @@ def test_a_session_that_cannot_read_sources_as_they_are_is_refused(session, cond
     monkeypatch.delenv(UNTESTED, raising=False)
     with raises(condition):
         tables(session=session).ref(T.name, "/t")
+
+
+def test_over_connect_tables_are_sources_only():
+    """Commits call classes of Iceberg, which only the driver's process can."""
+    found = installed_tables(Session()).made_in(iceberg_format.CATALOG)
+    assert found.format is iceberg_format.READ_ONLY
+    with raises(conditions.FORMAT_WITHOUT_TABLES) as raised:
+        installed_tables(Session()).written(T)
+    assert raised.value.parameters["format"] == "Apache Iceberg over Spark Connect"
+
+
+class Statements(Session):
+    """A session that keeps the statements of writes."""
+
+    def __init__(self):
+        super().__init__()
+        self.statements = []
+
+    def execute(self, statement):
+        self.statements.append(" ".join(statement.split()))
+
+
+@pytest.mark.parametrize(
+    ("condition", "specs", "whole"),
+    [
+        ("`K` = 1 OR `k` IS NULL", 1, False),
+        ("`k` = 1 AND `id` = 2", 1, True),
+        ("`k` = 1", 2, True),
+    ],
+)
+def test_rows_of_a_condition_are_replaced_by_files_where_these_are_partitions(
+    condition, specs, whole
+):
+    spec = {"spec-id": 0, "fields": [{"transform": "identity", "source-id": 2, "name": "K"}]}
+    more = {"default-spec-id": 0, "partition-specs": [spec] * specs}
+    session = Statements()
+    found = IcebergTables(session, made.history(made.snapshot(1), **more))
+    found._open[session] = session
+    found.overwrite_where(session, T.name, condition, "SELECT 1")
+    (statement,) = session.statements
+    by_files = f"INSERT INTO `ice`.`s`.`t` REPLACE WHERE {condition} SELECT 1"
+    rest = f"SELECT * FROM `ice`.`s`.`t` WHERE NOT coalesce({condition}, false)"
+    by_rows = f"INSERT OVERWRITE TABLE `ice`.`s`.`t` {rest} UNION ALL SELECT * FROM ( SELECT 1 )"
+    assert statement == (by_rows if whole else by_files)

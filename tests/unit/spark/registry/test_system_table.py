@@ -54,10 +54,13 @@ class Raced:
 @pytest.mark.parametrize("condition", ["TABLE_OR_VIEW_NOT_FOUND", "TABLE_OR_VIEW_ALREADY_EXISTS"])
 def test_rows_are_appended_while_another_process_makes_the_view(condition: str) -> None:
     raced: Any = Raced(f"[{condition}] jobs")
-    assert SystemTable(raced, raced, raced).append("spark_catalog", [{"kind": "JOB"}], 0) == 1
+    assert (
+        SystemTable(raced, lambda _: raced, raced).append("spark_catalog", [{"kind": "JOB"}], 0)
+        == 1
+    )
 
 
 def test_a_view_that_cannot_be_made_for_another_reason_is_an_error() -> None:
     raced: Any = Raced("[PERMISSION_DENIED] jobs")
     with pytest.raises(AnalysisException, match="PERMISSION_DENIED"):
-        SystemTable(raced, raced, raced).append("spark_catalog", [{"kind": "JOB"}], 0)
+        SystemTable(raced, lambda _: raced, raced).append("spark_catalog", [{"kind": "JOB"}], 0)

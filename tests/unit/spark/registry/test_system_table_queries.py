@@ -88,7 +88,7 @@ def log_over(files: Files, spark: Spark | None = None) -> SparkSystemLog:
     versions: Any = Versions()
     reader = SmallReader(files, versions, REGISTRY_LAYOUT)  # type: ignore[arg-type]
     anything: Any = spark
-    table = SystemTable(anything, anything, anything, REGISTRY_LAYOUT, reader)
+    table = SystemTable(anything, lambda _: anything, anything, REGISTRY_LAYOUT, reader)
     return SparkSystemLog(anything, table, lambda: 0, versions)
 
 
@@ -219,7 +219,7 @@ def test_spark_searches_a_table_that_was_not_found():
     versions.newest = -1
     anything: Any = spark
     reader = SmallReader(files, versions, REGISTRY_LAYOUT)  # type: ignore[arg-type]
-    table = SystemTable(anything, anything, anything, REGISTRY_LAYOUT, reader)
+    table = SystemTable(anything, lambda _: anything, anything, REGISTRY_LAYOUT, reader)
     assert table.rows(CATALOG, "SELECT * FROM {table}")
     assert len(spark.asked) == 1
     assert not files.read_paths
@@ -263,7 +263,8 @@ class Tables(SmallDeltaTables):
     def _rows_of(self, path, columns): return [(path,)]
 def read():
     threading.main_thread().join()
-    print(sorted(Tables(None, None).read(SimpleNamespace(handle=""), (), ()).rows.items()))
+    table = SimpleNamespace(handle="", format="delta")
+    print(sorted(Tables(None, None).read(table, (), ()).rows.items()))
 threading.Thread(target=read).start()
 """
 

@@ -36,7 +36,7 @@ class Tables(DeltaTables):
     def __init__(self, table):
         self._table = table
 
-    def commit(self, _session, _metadata, _number, write):
+    def commit(self, _session, _name, _metadata, _number, write):
         self._table.commit(write)
 
 

@@ -81,7 +81,11 @@ def test_rows_that_another_refresh_has_replaced_are_a_conflict(newest, error):
 
     log = SimpleNamespace(is_newest=lambda table, version: version == newest)  # noqa: ARG005
     tables = InstalledTables(Tables(log))
-    details = SimpleNamespace(forget=lambda name: None, table=lambda name: delta_at("/sums", name))  # noqa: ARG005
+    details = SimpleNamespace(
+        forget=lambda _: None,
+        table=lambda name: delta_at("/sums", name),
+        written=lambda _: tables.default,
+    )
     name = TableName.of("c", "s", "m")
     definition = SimpleNamespace(name=name, table_id="id", generation=1)
     step = SimpleNamespace(definition=definition, run=SimpleNamespace(positions=at(1)))

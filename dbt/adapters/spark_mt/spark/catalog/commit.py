@@ -60,7 +60,7 @@ def fenced(
             first. The format skips a write whose number is taken, and fails one in parallel to it.
     """
     with explaining_conflicts(name):
-        version = format_.commit(session.spark, encode_commit(metadata), metadata.seq, write)
+        version = format_.commit(session.spark, name, encode_commit(metadata), metadata.seq, write)
     if version is None:
         raise conditions.CONCURRENT_CHANGE(table=name)
     return version

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession
 
     from dbt.adapters.spark_mt.definition.columns import TableName
+    from dbt.adapters.spark_mt.definition.table_format import TableFormat
     from dbt.adapters.spark_mt.execution.table_format import InstalledTables, VersionedTables
 
     SparkFormat: TypeAlias = VersionedTables[SparkSession, str]
@@ -34,7 +35,8 @@ if TYPE_CHECKING:
 _FILES_GONE = "table whose files are gone"
 _DETAILED = "# Detailed Table Information"
 _CLUSTERING = "clusteringColumns"
-_CATALOG_CLASS = "spark.sql.catalog.spark_catalog"
+_CATALOG_PREFIX = "spark.sql.catalog."
+_CATALOG_CLASS = f"{_CATALOG_PREFIX}spark_catalog"
 SPARK_CATALOG = "spark_catalog"
 """Spark's own catalog."""
 
@@ -76,6 +78,21 @@ class TableDetails:
         self._tables = tables
         self._catalog = _DriverCatalog(spark, tables)
         self._known: dict[TableName, TableDetail] = {}
+
+    def format_in(self, catalog: str) -> TableFormat:
+        """Return the format of the tables that are made in a catalog."""
+        return self._tables.made_in(self._class_of(catalog)).format
+
+    def written(self, name: TableName) -> SparkFormat:
+        """Return what writes a materialized table that is made under a full name.
+
+        Raises:
+            MaterializedTableError: Tables of the format of its catalog are only read here.
+        """
+        return self._tables.written_by(self.format_in(name.catalog or ""), name)
+
+    def _class_of(self, catalog: str) -> str:
+        return self._spark.conf.get(f"{_CATALOG_PREFIX}{catalog}", None) or ""
 
     def forget(self, name: TableName | None = None) -> None:
         """Read details again from now on, of one table or of all: the catalog may have changed."""
@@ -217,7 +234,11 @@ class TableDetails:
 
 
 class _DriverCatalog:
-    """Tables of Spark's own catalog, looked up without opening them where the driver runs here."""
+    """Tables that are looked up without a statement, where the driver runs here.
+
+    Those of Spark's own catalog are not opened. Those of a catalog that has tables of one format
+    are found by the format.
+    """
 
     def __init__(self, spark: SparkSession, tables: SparkTables) -> None:
         self._spark = spark
@@ -229,8 +250,10 @@ class _DriverCatalog:
         Returns:
             None for anything else, and for a table to which the catalog adds options.
         """
-        is_known = name.catalog == SPARK_CATALOG and not is_connect(self._spark)
-        if is_known and self._has_class_of_a_format():
+        if name.catalog != SPARK_CATALOG:
+            class_ = self._spark.conf.get(f"{_CATALOG_PREFIX}{name.catalog}", None) or ""
+            return self._tables.made_in(class_).find(name)
+        if not is_connect(self._spark) and self._has_class_of_a_format():
             with spark_errors.suppress_spark_errors():  # the statements say why there is none
                 return self._table(name)
         return None

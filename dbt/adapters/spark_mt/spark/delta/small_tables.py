@@ -12,7 +12,7 @@ from multiprocessing.pool import ThreadPool
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dbt.adapters.spark_mt.execution.table_format import DataFiles
-from dbt.adapters.spark_mt.spark.formats.delta import is_mapped
+from dbt.adapters.spark_mt.spark.formats.delta import FORMAT, is_mapped
 from dbt.adapters.spark_mt.spark.session.errors import suppress_spark_errors
 
 if TYPE_CHECKING:
@@ -59,8 +59,11 @@ class SmallDeltaTables:
 
         Returns:
             None where Spark has to read it: it is large, lacks one of the columns, has deletion
-            vectors, partitions or other names in its files, or cannot be read.
+            vectors, partitions or other names in its files, is of another format, or cannot be
+            read.
         """
+        if table.format != FORMAT.name:
+            return None
         from pyarrow import ArrowException  # noqa: PLC0415 - as below
 
         # PyArrow raises these for what it cannot read. Then Spark reads it, or says what is wrong.

@@ -55,6 +55,9 @@ class DeltaTables:
         """As `VersionedTables.ref`; the path is where the log is."""
         return TableRef(name, self.format.name, location)
 
+    def find(self, name: TableName) -> TableRef | None:  # noqa: ARG002 - it has no such catalog
+        return None
+
     def directory(self, table: TableRef) -> str:
         return table.handle
 
@@ -89,6 +92,7 @@ class DeltaTables:
     def commit(
         self,
         session: SparkSession,
+        name: TableName,  # noqa: ARG002 - the session says to which table it wrote
         metadata: str,
         number: int | None,
         write: Callable[[], object],

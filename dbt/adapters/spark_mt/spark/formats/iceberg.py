@@ -6,6 +6,7 @@ snapshot. Tables of format version 1 have no sequence numbers.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,21 @@ CACHED_CATALOG = _condition(
         "then asks the catalog, which takes milliseconds. Nothing was changed."
     ),
 )
+HADOOP_CATALOG = _condition(
+    "MATERIALIZED_TABLE_HADOOP_CATALOG",
+    "A catalog of Iceberg commits by renaming files, in a storage that does not rename at once.",
+    text=(
+        "The catalog {catalog} of Apache Iceberg is of the type hadoop and lives at {warehouse}. "
+        "There, commits of two drivers could replace each other: it commits by renaming a file, "
+        "and {scheme}:// has no rename that fails if the target is there."
+    ),
+    remedy=(
+        "Use a catalog that serializes commits, such as one of the types rest, jdbc, hive or glue. "
+        "If only one driver ever writes there, confirm it with the line "
+        "`spark.materialized-table.single-driver: true` under `server_side_parameters` or in "
+        "spark-defaults.conf. Nothing was changed."
+    ),
+)
 UNSUPPORTED_ICEBERG = _condition(
     "MATERIALIZED_TABLE_UNSUPPORTED_ICEBERG",
     "An Apache Iceberg and a Spark that are not tested together.",
@@ -42,9 +58,19 @@ UNSUPPORTED_ICEBERG = _condition(
     ),
 )
 
+COMMIT = "materialized-table.commit"
+"""The key of our commit metadata in the summary of a snapshot; no other key there is ours."""
+SUMMARY = f"spark.sql.iceberg.snapshot-property.{COMMIT}"
+"""The conf with which Spark writes it."""
+CONSTRAINTS = "materialized-table.iceberg-constraints."
+"""How properties begin that name the constraint by which a column became NOT NULL, the value."""
+NOT_NULL_EXISTS, NULLS = "NotNullExistsError", "NullsError"
+"""Conditions that `iceberg.tables` raises as errors of these names."""
 CATALOG = "org.apache.iceberg.spark.SparkCatalog"
 CATALOG_PREFIX = "spark.sql.catalog."
 CACHE = "cache-enabled"
+_TYPE, _WAREHOUSE = "type", "warehouse"
+_RENAMES_BY_COPY = frozenset({"s3", "s3a", "s3n", "gs", "oss", "cos", "cosn", "obs"})
 COPY_ON_WRITE = (
     "write.delete.mode, write.update.mode and write.merge.mode to copy-on-write, and then call "
     "rewrite_data_files, so that no delete files are left"
@@ -54,17 +80,42 @@ FORMAT = table_format.TableFormat(
     name="iceberg",
     title="Apache Iceberg",
     identity_property="materialized-table.iceberg-id",
-    constraint_prefix="materialized-table.iceberg-constraints.",
+    constraint_prefix=CONSTRAINTS,
+    maintained=("current-snapshot-", "format-version", "write.parquet.compression-codec"),
+    types={
+        "TINYINT": "INT",
+        "SMALLINT": "INT",
+        "CHAR": "STRING",
+        "VARCHAR": "STRING",
+        "COLLATE": "STRING",
+        "INTERVAL": "BIGINT",
+        "TIME": "STRING",
+        "VARIANT": "STRING",
+    },
+    capabilities=frozenset(
+        {table_format.Capability.MATERIALIZED_TABLE, table_format.Capability.LATER_NOT_NULL}
+    ),
     log_retention="history.expire.max-snapshot-age-ms",
     file_retention="history.expire.max-snapshot-age-ms",
     compaction="CALL rewrite_data_files('{table}')",
+    system_properties={
+        "history.expire.max-snapshot-age-ms": "3600000",
+        "write.metadata.delete-after-commit.enabled": "true",
+        "write.metadata.previous-versions-max": "20",
+        "commit.retry.num-retries": "20",
+    },
     catalogs=frozenset({CATALOG}),
     unversioned={"format-version": "1"},
     has_streams=False,
     conditions=table_format.Conditions(
+        conflict=frozenset({"ICEBERG_COMMIT_FAILED"}),
+        constraint=frozenset({"NOT_NULL_ASSERT_VIOLATION"}),
+        constraint_exists=frozenset({NOT_NULL_EXISTS}),
+        rows_break_constraint=frozenset({NULLS}),
         no_table=frozenset({"ICEBERG_NO_TABLE"}),
         unreadable_version=frozenset({"ICEBERG_FILE_NOT_FOUND"}),
         by_class={
+            "CommitFailedException": "ICEBERG_COMMIT_FAILED",
             "NoSuchTableException": "ICEBERG_NO_TABLE",
             "NotFoundException": "ICEBERG_FILE_NOT_FOUND",
         },
@@ -74,6 +125,15 @@ FORMAT = table_format.TableFormat(
         not_copied=("spark.wap.", "spark.sql.iceberg.snapshot-property."),
     ),
 )
+
+
+READ_ONLY = replace(FORMAT, title="Apache Iceberg over Spark Connect", capabilities=frozenset())
+"""The format where Spark's driver is another process: commits call Iceberg's own classes."""
+
+
+def fence_property(fence: str) -> str:
+    """Return the property of a table that has the highest number which a fence accepted."""
+    return f"{fence}.fence"
 
 
 def check_cache(catalog: str, conf: Callable[[str], str | None]) -> None:
@@ -89,3 +149,24 @@ def check_cache(catalog: str, conf: Callable[[str], str | None]) -> None:
     key = f"{CATALOG_PREFIX}{catalog}.{CACHE}"
     if (conf(key) or "true").strip().lower() != "false":
         raise CACHED_CATALOG(catalog=catalog, key=key)
+
+
+def check_commits(catalog: str, conf: Callable[[str], str | None]) -> None:
+    """Refuse a catalog that does not serialize the commits of drivers, unless there is one driver.
+
+    Args:
+        catalog: The catalog.
+        conf: Returns the value of a conf, or None without one.
+
+    Raises:
+        MaterializedTableError: It does not, and that there is one driver is not confirmed.
+    """
+    type_, warehouse = (
+        (conf(f"{CATALOG_PREFIX}{catalog}.{option}") or "").strip()
+        for option in (_TYPE, _WAREHOUSE)
+    )
+    scheme = warehouse.partition("://")[0].lower() if "://" in warehouse else ""
+    if type_.lower() != "hadoop" or scheme not in _RENAMES_BY_COPY:
+        return
+    if (conf(table_format.SINGLE_DRIVER) or "").strip().lower() != "true":
+        raise HADOOP_CATALOG(catalog=catalog, warehouse=warehouse, scheme=scheme)

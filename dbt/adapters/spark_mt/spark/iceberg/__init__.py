@@ -1,1 +1,1 @@
-"""Apache Iceberg as a format of source tables."""
+"""Apache Iceberg: metadata of tables, changes between versions, transactions and maintenance."""

@@ -200,12 +200,14 @@ class RangeReader:
 
     def _changes(self, range_: VersionRange) -> SnapshotChanges | None:
         """Return what the snapshots of a range say; None where one of its versions has expired."""
-        metadata, after = self._history.metadata(range_.table), range_.after
-        if metadata is None or not metadata.holds(range_.upto.version):
+        after, upto = range_.after, range_.upto
+        versions = (max(after.version, EMPTY), upto.version)
+        metadata = self._history.holding(range_.table, *versions)
+        if metadata is None or not metadata.holds(upto.version):
             return None
         if after != BEFORE_ALL and not metadata.holds(after.version):
             return None
-        path = metadata.path(after.version, range_.upto.version)
+        path = metadata.path(after.version, upto.version)
         return SnapshotChanges(metadata, metadata.at(after.version), path)
 
 

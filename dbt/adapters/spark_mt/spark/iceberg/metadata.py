@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -107,6 +108,7 @@ class TableMetadata:
         moves: When `main` moved to which snapshot, the oldest first; expired ones are left out.
         created_ms: The time of the oldest change that is known.
         partitioned_by: The columns by whose values, as they are, the table is partitioned.
+        specs: How many partitionings it has had.
     """
 
     uuid: str
@@ -120,6 +122,7 @@ class TableMetadata:
     moves: tuple[tuple[int, int], ...]
     created_ms: int
     partitioned_by: tuple[str, ...]
+    specs: int = 1
 
     @property
     def newest(self) -> int:
@@ -189,22 +192,57 @@ class DriverMetadata:
         self._parsed: dict[TableName, tuple[str, TableMetadata]] = {}
 
     def read(self, name: TableName) -> TableMetadata | None:
-        # PySpark has no public way to Iceberg's classes.
-        java: Any = self._spark._jsparkSession  # noqa: SLF001
-        jvm: Any = self._spark.sparkContext._jvm  # noqa: SLF001
-        iceberg = jvm.org.apache.iceberg
-        with suppress_spark_errors(lambda failure: failure.is_missing_table), unlogged():
-            table = iceberg.spark.Spark3Util.loadIcebergTable(java, name.sql)
-            current = table.operations().current()
-            file = str(current.metadataFileLocation() or "")
-            known = self._parsed.get(name)
-            if known is not None and file and known[0] == file:
-                return known[1]
-            found = parse(json.loads(iceberg.TableMetadataParser.toJson(current)))
-            self._parsed[name] = file, found
-            return found
-        self._parsed.pop(name, None)
-        return None
+        table = loaded(self._spark, name)
+        if table is None:
+            self._parsed.pop(name, None)
+            return None
+        current = table.operations().current()
+        file = str(current.metadataFileLocation() or "")
+        known = self._parsed.get(name)
+        if known is not None and file and known[0] == file:
+            return known[1]
+        jvm: Any = self._spark.sparkContext._jvm  # noqa: SLF001 - PySpark has no public way to it
+        found = parse(document_of(jvm, current))
+        self._parsed[name] = file, found
+        return found
+
+
+def loaded(spark: SparkSession, name: TableName) -> Any:  # noqa: ANN401 - a table of Iceberg
+    """Return a table as its catalog has it now, an object of the JVM; None without one."""
+    # PySpark has no public way to Iceberg's classes.
+    java: Any = spark._jsparkSession  # noqa: SLF001
+    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001
+    is_missing = suppress_spark_errors(lambda failure: failure.is_missing_table)
+    with is_missing, unlogged(), active(spark):
+        return jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(java, name.sql)
+    return None
+
+
+@contextmanager
+def active(spark: SparkSession) -> Iterator[None]:
+    """Make a session the active one of this thread while the block runs.
+
+    Spark finds the confs of catalogs by the active session, also for calls of another one. Its own
+    statements do the same.
+    """
+    java: Any = spark._jsparkSession  # noqa: SLF001 - PySpark has no public way to it
+    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - as above
+    sessions = jvm.org.apache.spark.sql.classic.SparkSession
+    before = sessions.getActiveSession()
+    sessions.setActiveSession(java)
+    try:
+        yield
+    finally:
+        if before.isDefined():
+            sessions.setActiveSession(before.get())
+        else:
+            sessions.clearActiveSession()
+
+
+def document_of(jvm: Any, metadata: Any) -> dict[str, Any]:  # noqa: ANN401 - of the JVM
+    """Return the document of a table's metadata, an object of the JVM."""
+    found: dict[str, Any] = json.loads(jvm.org.apache.iceberg.TableMetadataParser.toJson(metadata))
+    return found
 
 
 class SqlMetadata:
@@ -254,6 +292,7 @@ def parse(document: Mapping[str, Any]) -> TableMetadata:
         moves=moves,
         created_ms=log[0]["timestamp-ms"] if log else document["last-updated-ms"],
         partitioned_by=tuple(_partition_columns(document, schemas.get(schema_id, {}))),
+        specs=len(document.get("partition-specs", ())),
     )
 
 

@@ -265,7 +265,7 @@ class SystemTable:
 
     Args:
         spark: The user's session, for reading.
-        format_: The format of the table.
+        format_of: Returns what writes the table, by its full name.
         sessions: Private sessions of the log's own: interrupting a statement must not interrupt
             what is written about it.
         layout: Which table.
@@ -279,7 +279,7 @@ class SystemTable:
     def __init__(
         self,
         spark: SparkSession,
-        format_: SparkFormat,
+        format_of: Callable[[TableName], SparkFormat],
         sessions: PrivateSessions,
         layout: Layout = REGISTRY_LAYOUT,
         small: SmallReader | None = None,
@@ -289,7 +289,7 @@ class SystemTable:
     ) -> None:
         self._spark = spark
         self._small = small
-        self._format = format_
+        self._format_of = format_of
         self._sessions = sessions
         self._layout = layout
         self._compact_every = compact_every
@@ -357,10 +357,17 @@ class SystemTable:
         columns = self._layout.columns
         values = ", ".join(f"({', '.join(_literal(row.get(c)) for c in columns)})" for row in rows)
         names = ", ".join(map(quote, columns))
-        statement = f"INSERT INTO {self._layout.name(catalog)} ({names}) VALUES {values}"
+        name = self._layout.table_name(catalog)
+        format_ = self._format_of(name)
         with self._sessions.reused(_CHEAP) as spark:
-            insert = partial(spark.sql, statement)
-            commit = partial(self._format.commit, spark, "", number, insert, fence)
+
+            def insert() -> None:
+                if number is None:
+                    spark.sql(f"INSERT INTO {name.sql} ({names}) VALUES {values}")
+                else:  # what a number fences is written by the format
+                    format_.append(spark, name, f"VALUES {values}")
+
+            commit = partial(format_.commit, spark, name, "", number, insert, fence)
             return self._attempt(spark, catalog, commit)
 
     def _attempt(
@@ -399,7 +406,7 @@ class SystemTable:
         The format may fill the directory before the catalog has the table. A process that was
         killed in between leaves it there.
         """
-        format_ = self._format.format
+        format_ = self._format_of(self._layout.table_name(catalog)).format
         columns = ", ".join(
             f"{quote(name)} {type_}" for name, type_ in self._layout.columns.items()
         )
@@ -426,11 +433,12 @@ class SystemTable:
 
     def _compact(self, catalog: str, version: int, now_ms: int) -> None:
         """Delete superseded rows and merge files; another process may do the same meanwhile."""
-        name = self._layout.name(catalog)
+        table = self._layout.table_name(catalog)
+        name, format_ = self._layout.name(catalog), self._format_of(table)
         try:
             with self._sessions.reused(_CHEAP) as spark:
                 spark.sql(self._layout.superseded(name, now_ms))
-                self._format.compact(spark, self._layout.table_name(catalog))
+                format_.compact(spark, table)
                 _make_jobs_view(spark, catalog)  # it may be the one of another release
                 # By version for statements, whose processes end before the fourth compaction. By
                 # count for a manager: compaction takes versions too, so that the versions of its
@@ -438,7 +446,7 @@ class SystemTable:
                 self._compactions += 1
                 by_version = version % (_VACUUM_EVERY * self._compact_every) == 0
                 if by_version or self._compactions % _VACUUM_EVERY == 0:
-                    self._format.vacuum(spark, self._layout.table_name(catalog), _RETAINED_MS)
+                    format_.vacuum(spark, table, _RETAINED_MS)
         except Exception as error:  # noqa: BLE001 - the rows are written; the next time does it
             if not (
                 spark_errors.is_spark_error(error) and spark_errors.failure_of(error).is_conflict

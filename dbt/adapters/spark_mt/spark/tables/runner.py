@@ -274,7 +274,7 @@ class SparkStepRunner:
             for write in writes:
                 metadata = encode_commit(metadata_of(step))
                 made = partial(write, session.spark)
-                self._of(name).commit(session.spark, metadata, None, made)
+                self._of(name).commit(session.spark, name, metadata, None, made)
 
     def _published(self, step: steps.Publish) -> Published:
         name = step.definition.name

@@ -43,7 +43,11 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.planning.steps import ApplyChanges
     from dbt.adapters.spark_mt.query.partial_sums import PartialSums
     from dbt.adapters.spark_mt.query.relation_states import RelationStates
-    from dbt.adapters.spark_mt.spark.catalog.table_details import SparkTables, TableDetails
+    from dbt.adapters.spark_mt.spark.catalog.table_details import (
+        SparkFormat,
+        SparkTables,
+        TableDetails,
+    )
     from dbt.adapters.spark_mt.spark.session.private_session import PrivateSession
 
 
@@ -117,6 +121,9 @@ class SumsTables:
         self._details.forget(name)
         return self._details.table(name)
 
+    def _format(self, name: TableName) -> SparkFormat:
+        return self._details.written(name)
+
     def build(
         self,
         session: PrivateSession,
@@ -139,9 +146,9 @@ class SumsTables:
         spark.sql(f"CREATE SCHEMA IF NOT EXISTS {_schema(name.catalog)}")
         found = self._found(name)
         newest = -1 if found is None else self._tables.history(found).newest(found)
-        write = partial(self._tables.default.replace, spark, name, query, by_row=True)
+        write = partial(self._format(name).replace, spark, name, query, by_row=True)
         seq = most_commits(newest)  # no commit of the table has a higher number
-        version = self._commit(spark, step, seq, write)
+        version = self._commit(spark, step, name, seq, write)
         self._raise_if_ended(spark, step, seq)
         self._details.forget(name)
         made = table_of(self._details, name)
@@ -187,7 +194,8 @@ class SumsTables:
             CommitConflictError: Another refresh of the table came first.
             RowsNotThereError: The table does not have all rows that are to be removed.
         """
-        spark, table, format_ = session.spark, stored.table, self._tables.default
+        spark, table = session.spark, stored.table
+        format_ = self._format(table.name)
         added = added or f"SELECT * FROM {table.name.sql} WHERE false"
         if keys:
             write = partial(format_.replace_keys, spark, table, stored.keys, added, keys)
@@ -196,7 +204,7 @@ class SumsTables:
         else:
             write = partial(format_.append, spark, table.name, added)
         try:
-            self._commit(spark, step, stored.seq + 1, write)
+            self._commit(spark, step, table.name, stored.seq + 1, write)
         except RowsNotThereError as error:
             found = self._found(table.name)
             if found is not None and self._tables.history(found).is_newest(found, stored.version):
@@ -214,6 +222,7 @@ class SumsTables:
         self,
         spark: SparkSession,
         step: ApplyChanges,
+        name: TableName,
         seq: int,
         write: Callable[[], object],
     ) -> int:
@@ -223,7 +232,7 @@ class SumsTables:
         """
         metadata = commit_metadata.encode_commit(_metadata(step, seq))
         with explaining_conflicts(step.definition.name):
-            found = self._tables.default.commit(spark, metadata, seq, write)
+            found = self._format(name).commit(spark, name, metadata, seq, write)
         if found is None:
             raise conditions.CONCURRENT_CHANGE(table=step.definition.name)
         return found

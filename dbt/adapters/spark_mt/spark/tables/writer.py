@@ -351,7 +351,8 @@ class ContentWriter:
         rows: str,
     ) -> int:
         """Create the table and its rows in one commit, taking over what a killed CREATE left."""
-        name, format_ = definition.name, self._tables.default
+        name = definition.name
+        format_ = self._details.written(name)
         create = partial(format_.create, session.spark, definition, rows)
         try:
             return commit.fenced(format_, session, name, metadata, create)

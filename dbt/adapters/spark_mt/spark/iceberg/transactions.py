@@ -1,0 +1,178 @@
+"""Transactions on Iceberg tables, which one compare-and-swap of the catalog publishes.
+
+Iceberg commits each statement of Spark alone, and reconciles an append with any commit before it.
+So no number can fence such a statement. Here statements write to the table of a transaction, which
+no reader sees. Rows, columns and properties become one version of the metadata, and only if
+the catalog still has the version from which the transaction began. These are calls of Iceberg's
+classes: Spark's driver must be this process.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dbt.adapters.spark_mt.spark.formats import iceberg as iceberg_format
+from dbt.adapters.spark_mt.spark.iceberg import metadata
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import SparkSession
+
+    from dbt.adapters.spark_mt.definition.columns import TableName
+    from dbt.adapters.spark_mt.spark.iceberg.metadata import TableMetadata
+
+_Java = Any
+"""An object of the JVM, or one of its packages."""
+
+
+class Transaction:
+    """A transaction on one table.
+
+    Args:
+        spark: The session of its statements.
+        table: The table, as Iceberg loaded it.
+    """
+
+    def __init__(self, spark: SparkSession, table: _Java) -> None:
+        self._spark = spark
+        # PySpark has no public way to Iceberg's classes.
+        self._java: _Java = spark._jsparkSession  # noqa: SLF001
+        self._jvm: _Java = spark.sparkContext._jvm  # noqa: SLF001
+        self._table = table
+        self._transaction: _Java = table.newTransaction()
+
+    @classmethod
+    def begin(cls, spark: SparkSession, name: TableName) -> Transaction | None:
+        """Begin a transaction on the table of a name; None where there is none."""
+        table = metadata.loaded(spark, name)
+        return None if table is None else cls(spark, table)
+
+    @property
+    def before(self) -> TableMetadata:
+        """The metadata from which the transaction began."""
+        return metadata.parse(metadata.document_of(self._jvm, self._transaction.startMetadata()))
+
+    @property
+    def now(self) -> TableMetadata:
+        """The metadata with what the transaction changed so far."""
+        return metadata.parse(metadata.document_of(self._jvm, self._transaction.currentMetadata()))
+
+    def execute(self, statement: str) -> None:
+        """Run an INSERT or a MERGE into the table of the transaction, whatever table it names.
+
+        Its queries read what the catalog has.
+        """
+        with metadata.active(self._spark):
+            plan = self._java.sessionState().sqlParser().parsePlan(statement)
+            written = self._written(plan, self._relation())
+            self._jvm.org.apache.spark.sql.classic.Dataset.ofRows(self._java, written)
+
+    def add_columns(self, rows: str) -> None:
+        """Add the columns of a query that the table lacks, the last ones."""
+        there = {field.name().lower() for field in self._transaction.table().schema().columns()}
+        wanted = self._schema(rows).columns()
+        if missing := [field for field in wanted if field.name().lower() not in there]:
+            update = self._transaction.updateSchema()
+            for field in missing:
+                update.addColumn(field.name(), field.type(), field.doc())
+            update.commit()
+
+    def replace(self, rows: str, partitioned_by: Sequence[str]) -> None:
+        """Give the table the columns and the rows of a query, and other partitions.
+
+        It stays the same table, with its properties and its snapshots. Its columns stay NOT NULL
+        where it still has them.
+        """
+        iceberg, operations = self._jvm.org.apache.iceberg, self._table.operations()
+        schema = self._schema(rows)
+        partitions = iceberg.PartitionSpec.builderFor(schema)
+        for column in partitioned_by:
+            partitions.identity(schema.caseInsensitiveFindField(column).name())
+        before = operations.current()
+        replaced = before.buildReplacement(
+            schema,
+            partitions.build(),
+            iceberg.SortOrder.unsorted(),
+            before.location(),
+            self._jvm.java.util.HashMap(),
+        )
+        self._transaction = iceberg.Transactions.replaceTableTransaction(
+            self._table.name(), operations, replaced
+        )
+        self._keep_not_null(schema)
+        self.execute(f"INSERT INTO replaced\n{rows}")
+
+    def change_properties(self, changed: Mapping[str, str], removed: Sequence[str] = ()) -> None:
+        """Set and remove properties."""
+        update = self._transaction.updateProperties()
+        for key, value in changed.items():
+            update.set(key, value)
+        for key in removed:
+            update.remove(key)
+        update.commit()
+
+    def change_nullability(self, column: str, *, is_nullable: bool) -> None:
+        """Let the table take NULL in a column, or refuse it; no row is read."""
+        update = self._transaction.updateSchema().allowIncompatibleChanges().caseSensitive(False)  # noqa: FBT003 - of Iceberg
+        change = update.makeColumnOptional if is_nullable else update.requireColumn
+        change(column).commit()
+
+    def publish(self) -> int:
+        """Make what the transaction changed the state of the table; return its version.
+
+        Raises:
+            pyspark.errors.PySparkException, py4j.protocol.Py4JError: The table changed since the
+                transaction began (a condition of `conflict`), or the catalog failed.
+        """
+        begun, changed = self._transaction.startMetadata(), self._transaction.currentMetadata()
+        self._transaction.underlyingOps().commit(begun, changed)
+        head = changed.currentSnapshot()
+        return 0 if head is None else int(head.sequenceNumber())
+
+    def _keep_not_null(self, schema: _Java) -> None:
+        prefix = iceberg_format.CONSTRAINTS
+        known = {k: v for k, v in self.now.properties.items() if k.startswith(prefix)}
+        gone = [k for k, column in known.items() if not schema.caseInsensitiveFindField(column)]
+        for column in (column for key, column in known.items() if key not in gone):
+            self.change_nullability(column, is_nullable=False)
+        if gone:
+            self.change_properties({}, gone)
+
+    def _schema(self, rows: str) -> _Java:
+        """Return the columns of a query, all of which may be NULL."""
+        found = self._spark.sql(rows)._jdf.schema().asNullable()  # noqa: SLF001 - as above
+        return self._jvm.org.apache.iceberg.spark.SparkSchemaUtil.convert(found)
+
+    def _relation(self) -> _Java:
+        """Return the table of the transaction as a relation that no catalog has.
+
+        Iceberg refuses to scan the table of a transaction, and a MERGE scans it. What the table
+        commits to can be scanned as any other table.
+        """
+        iceberg, staged = self._jvm.org.apache.iceberg, self._transaction.table()
+        table = iceberg.spark.source.SparkTable(
+            iceberg.BaseTable(staged.operations(), self._table.name())
+        )
+        sources, none = self._jvm.org.apache.spark.sql.execution.datasources, self._none()
+        return sources.v2.DataSourceV2Relation.create(table, none, none)
+
+    def _none(self) -> _Java:
+        return self._jvm.scala.Option.apply(None)
+
+    def _written(self, plan: _Java, relation: _Java) -> _Java:
+        """Return the plan of a statement that writes to a relation instead of to a named table.
+
+        The table is the first argument of each such plan, and the second one of its alias.
+        """
+        kind = plan.getClass().getSimpleName()
+        if kind == "UnresolvedRelation":
+            return relation
+        place = 1 if kind == "SubqueryAlias" else 0
+        count = plan.productArity()
+        gateway: Any = self._spark.sparkContext._gateway  # noqa: SLF001 - as above
+        arguments = gateway.new_array(self._jvm.java.lang.Object, count)
+        for number in range(count):
+            part = plan.productElement(number)
+            arguments[number] = self._written(part, relation) if number == place else part
+        return plan.makeCopy(arguments)
