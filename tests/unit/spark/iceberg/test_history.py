@@ -13,7 +13,11 @@ from dbt.adapters.spark_mt.definition.commit_metadata import (
 from dbt.adapters.spark_mt.definition.table_format import CommitEffect
 from dbt.adapters.spark_mt.execution.table_history import read_history
 from dbt.adapters.spark_mt.spark.formats import iceberg as iceberg_format
-from dbt.adapters.spark_mt.spark.iceberg.history import IcebergHistory, highest_number
+from dbt.adapters.spark_mt.spark.iceberg.history import (
+    IcebergHistory,
+    down_to_ours,
+    highest_number,
+)
 from tests.unit.spark.iceberg import tables_of_snapshots as made
 
 T = made.TABLE
@@ -184,3 +188,16 @@ def test_a_version_that_was_found_is_not_asked_for_again():
     reader.found = None
     assert not history.is_newest(T, 3)
     assert history.commit(T, 3) is None
+
+
+@pytest.mark.parametrize(
+    ("snapshots", "kept"),
+    [
+        ((ours(1, 1), ours(2, 2)), 1),
+        ((ours(1, 1), ours(2, 2), made.snapshot(3, made.COMPACTION)), 2),
+        ((made.snapshot(1), made.snapshot(2)), 1),
+        ((), 1),
+    ],
+)
+def test_expiry_keeps_the_newest_snapshot_of_ours(snapshots, kept):
+    assert down_to_ours(made.metadata(*snapshots)) == kept

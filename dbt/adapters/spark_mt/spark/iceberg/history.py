@@ -136,6 +136,16 @@ class IcebergHistory:
         return files, snapshot.count("total-files-size")
 
 
+def down_to_ours(metadata: TableMetadata) -> int:
+    """Return how many snapshots there are from the newest one down to the newest one of ours.
+
+    That one has the positions of the table. One snapshot counts where none is ours.
+    """
+    line = list(metadata.ancestry(metadata.head))
+    ours = (place for place, each in enumerate(line, 1) if iceberg_format.COMMIT in each.summary)
+    return next(ours, 1)
+
+
 def shown_properties(metadata: TableMetadata) -> dict[str, str]:
     """Return the properties of a table as Spark shows them."""
     known = {k: v for k, v in metadata.properties.items() if k not in _HIDDEN}

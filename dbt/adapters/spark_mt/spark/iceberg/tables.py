@@ -22,7 +22,7 @@ from dbt.adapters.spark_mt.query.bags import BagColumn, same_row
 from dbt.adapters.spark_mt.spark.formats import iceberg as iceberg_format
 from dbt.adapters.spark_mt.spark.iceberg import releases as iceberg_releases
 from dbt.adapters.spark_mt.spark.iceberg.changes import RangeReader
-from dbt.adapters.spark_mt.spark.iceberg.history import highest_number
+from dbt.adapters.spark_mt.spark.iceberg.history import down_to_ours, highest_number
 from dbt.adapters.spark_mt.spark.iceberg.metadata import EMPTY
 from dbt.adapters.spark_mt.spark.iceberg.transactions import Transaction
 from dbt.adapters.spark_mt.spark.query import row_merges
@@ -354,11 +354,13 @@ class IcebergTables(IcebergSources):
     def vacuum(self, session: SparkSession, name: TableName, kept_ms: int) -> None:
         """Let snapshots expire, and remove the files that no snapshot has.
 
-        Iceberg refuses to remove younger files than of a day: they may be those of a write that
-        runs.
+        The newest snapshot with our metadata stays, also after a compaction. Iceberg refuses to
+        remove younger files than of a day: they may be those of a write that runs.
         """
         now_ms = time.time_ns() // 1_000_000
-        _call(session, name, "expire_snapshots", now_ms - kept_ms)
+        found = self.history.metadata(TableRef(name, self.format.name, ""))
+        kept = f"retain_last => {1 if found is None else down_to_ours(found)}"
+        _call(session, name, "expire_snapshots", now_ms - kept_ms, kept)
         _call(session, name, "remove_orphan_files", now_ms - max(kept_ms, _ORPHANS_KEPT_MS))
 
     def _write(
@@ -392,11 +394,15 @@ class IcebergTables(IcebergSources):
 
 
 def _call(
-    session: SparkSession, name: TableName, procedure: str, older_than_ms: int | None = None
+    session: SparkSession,
+    name: TableName,
+    procedure: str,
+    older_than_ms: int | None = None,
+    *more: str,
 ) -> None:
     """Call a procedure of a table's catalog."""
     table = quote_text(f"{quote(name.schema or '')}.{quote(name.name)}")
-    arguments = [f"table => {table}"]
+    arguments = [f"table => {table}", *more]
     if older_than_ms is not None:
         instant = datetime.fromtimestamp(older_than_ms / 1000, tz=timezone.utc)
         arguments.append(f"older_than => TIMESTAMP '{instant:%Y-%m-%d %H:%M:%S.%f}+00:00'")
