@@ -32,10 +32,11 @@ class Transaction:
     Args:
         spark: The session of its statements.
         table: The table, as Iceberg loaded it.
+        catalog: The name of its catalog.
     """
 
-    def __init__(self, spark: SparkSession, table: _Java) -> None:
-        self._spark = spark
+    def __init__(self, spark: SparkSession, table: _Java, catalog: str) -> None:
+        self._spark, self._catalog = spark, catalog
         # PySpark has no public way to Iceberg's classes.
         self._java: _Java = spark._jsparkSession  # noqa: SLF001
         self._jvm: _Java = spark.sparkContext._jvm  # noqa: SLF001
@@ -46,7 +47,8 @@ class Transaction:
     def begin(cls, spark: SparkSession, name: TableName) -> Transaction | None:
         """Begin a transaction on the table of a name; None where there is none."""
         table = metadata.loaded(spark, name)
-        return None if table is None else cls(spark, table)
+        catalog = name.catalog or str(spark.catalog.currentCatalog())
+        return None if table is None else cls(spark, table, catalog)
 
     @property
     def before(self) -> TableMetadata:
@@ -154,11 +156,15 @@ class Transaction:
         table = iceberg.spark.source.SparkTable(
             iceberg.BaseTable(staged.operations(), self._table.name())
         )
-        sources, none = self._jvm.org.apache.spark.sql.execution.datasources, self._none()
-        return sources.v2.DataSourceV2Relation.create(table, none, none)
-
-    def _none(self) -> _Java:
-        return self._jvm.scala.Option.apply(None)
+        # The catalog has the functions of partitions such as bucket(2, v), but not this table.
+        catalog = self._java.sessionState().catalogManager().catalog(self._catalog)
+        sources, option = (
+            self._jvm.org.apache.spark.sql.execution.datasources,
+            self._jvm.scala.Option,
+        )
+        return sources.v2.DataSourceV2Relation.create(
+            table, option.apply(catalog), option.apply(None)
+        )
 
     def _written(self, plan: _Java, relation: _Java) -> _Java:
         """Return the plan of a statement that writes to a relation instead of to a named table.
