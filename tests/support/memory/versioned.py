@@ -387,6 +387,7 @@ class MemoryVersionedTables:
         session: MemorySession,
         name: TableName,
         rows: NamedRows,
+        columns: Sequence[str] = (),  # noqa: ARG002 - rows have names here
         *,
         adds_columns: bool = False,
     ) -> None:

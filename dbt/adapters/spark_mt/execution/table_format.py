@@ -407,9 +407,23 @@ class VersionedTables(SourceTables[SessionT_contra, RowsT], Protocol[SessionT_co
         """Replace the rows that meet a condition; all new rows meet it, too."""
 
     def append(
-        self, session: SessionT_contra, name: TableName, rows: RowsT, *, adds_columns: bool = False
+        self,
+        session: SessionT_contra,
+        name: TableName,
+        rows: RowsT,
+        columns: Sequence[str] = (),
+        *,
+        adds_columns: bool = False,
     ) -> None:
-        """Add rows."""
+        """Add rows.
+
+        Args:
+            session: The session of the write.
+            name: The table.
+            rows: The rows.
+            columns: The columns of the rows, in their order; by default those of the table.
+            adds_columns: Whether the rows may have columns that the table lacks.
+        """
 
     def replace_keys(
         self,

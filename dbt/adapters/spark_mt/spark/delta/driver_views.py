@@ -7,16 +7,15 @@ of Delta lacks what is called: then the caller reads the same rows by SQL.
 from __future__ import annotations
 
 import logging
-from contextlib import contextmanager
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.execution.errors import problem_of
 from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_error, unlogged
-from dbt.adapters.spark_mt.spark.session.private_session import is_connect
+from dbt.adapters.spark_mt.spark.session.private_session import active, is_connect
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from pyspark.sql import SparkSession
 
@@ -87,7 +86,7 @@ def _viewed(session: SparkSession, make: Callable[[Any, Any], Any]) -> str:
     jvm: Any = session.sparkContext._jvm  # noqa: SLF001 - no public way to the JVM
     view = f"{_VIEW}{next(_NUMBERS)}"
     try:
-        with unlogged(), _active(jvm, session._jsparkSession):  # noqa: SLF001 - as above
+        with unlogged(), active(session):
             rows = make(jvm.org.apache.spark.sql.delta, jvm.scala.Option.apply(None))
             rows.createOrReplaceTempView(view)
     except Exception as error:
@@ -96,18 +95,3 @@ def _viewed(session: SparkSession, make: Callable[[Any, Any], Any]) -> str:
         _LOGGER.debug("Delta's classes made no view: %s.", problem_of(error))
         return ""
     return view
-
-
-@contextmanager
-def _active(jvm: Any, java: Any) -> Iterator[None]:  # noqa: ANN401 - of the JVM
-    """Let Delta's classes run in a session: they take the active one of their thread."""
-    sessions = jvm.org.apache.spark.sql.classic.SparkSession
-    before = sessions.getActiveSession()
-    sessions.setActiveSession(java)
-    try:
-        yield
-    finally:
-        if before.isDefined():
-            sessions.setActiveSession(before.get())
-        else:
-            sessions.clearActiveSession()

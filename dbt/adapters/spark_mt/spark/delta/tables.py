@@ -179,10 +179,17 @@ class DeltaTables:
         session.sql(f"INSERT INTO {name.sql} REPLACE WHERE {condition}\n{rows}")
 
     def append(
-        self, session: SparkSession, name: TableName, rows: str, *, adds_columns: bool = False
+        self,
+        session: SparkSession,
+        name: TableName,
+        rows: str,
+        columns: Sequence[str] = (),
+        *,
+        adds_columns: bool = False,
     ) -> None:
+        listed = f" ({', '.join(map(quote, columns))})" if columns else ""
         with _adding_columns(session, enabled=adds_columns):
-            session.sql(f"INSERT INTO {name.sql}\n{rows}")
+            session.sql(f"INSERT INTO {name.sql}{listed}\n{rows}")
 
     def replace_keys(
         self,

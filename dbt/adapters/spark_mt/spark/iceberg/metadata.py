@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import gzip
 import json
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dbt.adapters.spark_mt.spark.session.driver_files import escaped
 from dbt.adapters.spark_mt.spark.session.errors import suppress_spark_errors, unlogged
+from dbt.adapters.spark_mt.spark.session.private_session import active
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -216,27 +216,6 @@ def loaded(spark: SparkSession, name: TableName) -> Any:  # noqa: ANN401 - a tab
     with is_missing, unlogged(), active(spark):
         return jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(java, name.sql)
     return None
-
-
-@contextmanager
-def active(spark: SparkSession) -> Iterator[None]:
-    """Make a session the active one of this thread while the block runs.
-
-    Spark finds the confs of catalogs by the active session, also for calls of another one. Its own
-    statements do the same.
-    """
-    java: Any = spark._jsparkSession  # noqa: SLF001 - PySpark has no public way to it
-    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - as above
-    sessions = jvm.org.apache.spark.sql.classic.SparkSession
-    before = sessions.getActiveSession()
-    sessions.setActiveSession(java)
-    try:
-        yield
-    finally:
-        if before.isDefined():
-            sessions.setActiveSession(before.get())
-        else:
-            sessions.clearActiveSession()
 
 
 def document_of(jvm: Any, metadata: Any) -> dict[str, Any]:  # noqa: ANN401 - of the JVM

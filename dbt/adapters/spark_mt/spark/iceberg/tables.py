@@ -245,9 +245,16 @@ class IcebergTables(IcebergSources):
         self._write(session, name, statement)
 
     def append(
-        self, session: SparkSession, name: TableName, rows: str, *, adds_columns: bool = False
+        self,
+        session: SparkSession,
+        name: TableName,
+        rows: str,
+        columns: Sequence[str] = (),
+        *,
+        adds_columns: bool = False,
     ) -> None:
-        statement = f"INSERT INTO {name.sql}\n{rows}"
+        listed = f" ({', '.join(map(quote, columns))})" if columns else ""
+        statement = f"INSERT INTO {name.sql}{listed}\n{rows}"
         self._write(session, name, statement, rows if adds_columns else "")
 
     def replace_keys(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.spark.formats import iceberg as iceberg_format
 from dbt.adapters.spark_mt.spark.iceberg import metadata
+from dbt.adapters.spark_mt.spark.session.private_session import active
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -65,7 +66,7 @@ class Transaction:
 
         Its queries read what the catalog has.
         """
-        with metadata.active(self._spark):
+        with active(self._spark):
             plan = self._java.sessionState().sqlParser().parsePlan(statement)
             written = self._written(plan, self._relation())
             self._jvm.org.apache.spark.sql.classic.Dataset.ofRows(self._java, written)

@@ -354,19 +354,17 @@ class SystemTable:
         fence: str = "",
     ) -> int | None:
         """Append rows in one commit, with a fence where there is a number; return its version."""
-        columns = self._layout.columns
+        columns = tuple(self._layout.columns)
         values = ", ".join(f"({', '.join(_literal(row.get(c)) for c in columns)})" for row in rows)
-        names = ", ".join(map(quote, columns))
         name = self._layout.table_name(catalog)
         format_ = self._format_of(name)
         with self._sessions.reused(_CHEAP) as spark:
-
-            def insert() -> None:
-                if number is None:
-                    spark.sql(f"INSERT INTO {name.sql} ({names}) VALUES {values}")
-                else:  # what a number fences is written by the format
-                    format_.append(spark, name, f"VALUES {values}")
-
+            # Without a fence, a format may let rows of others come in between.
+            names = ", ".join(map(quote, columns))
+            statement = f"INSERT INTO {name.sql} ({names}) VALUES {values}"
+            insert: Callable[[], object] = partial(spark.sql, statement)
+            if number is not None:
+                insert = partial(format_.append, spark, name, f"VALUES {values}", columns)
             commit = partial(format_.commit, spark, name, "", number, insert, fence)
             return self._attempt(spark, catalog, commit)
 

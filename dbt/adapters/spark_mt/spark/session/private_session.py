@@ -294,6 +294,27 @@ def _close(session: SparkSession) -> None:
 
 
 @contextmanager
+def active(spark: SparkSession) -> Iterator[None]:
+    """Make a session the active one of this thread while the block runs.
+
+    Spark finds the confs of catalogs by the active session, also for calls of another one. Its own
+    statements do the same.
+    """
+    java: Any = spark._jsparkSession  # noqa: SLF001 - PySpark has no public way to it
+    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - as above
+    sessions = jvm.org.apache.spark.sql.classic.SparkSession
+    before = sessions.getActiveSession()
+    sessions.setActiveSession(java)
+    try:
+        yield
+    finally:
+        if before.isDefined():
+            sessions.setActiveSession(before.get())
+        else:
+            sessions.clearActiveSession()
+
+
+@contextmanager
 def set_for_now(spark: SparkSession, confs: Mapping[str, str]) -> Iterator[None]:
     """Set confs of a session while the block runs."""
     before = {key: spark.conf.get(key, None) for key in confs}
