@@ -88,7 +88,8 @@ class Environments:
         (self._wheel,) = dist.glob("*.whl")
         shutil.rmtree(_SUITE, ignore_errors=True)
         ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(ROOT / "tests", _SUITE / "tests", ignore=ignored)
+        for folder in "tests", "docs":  # tests run the lines of pages
+            shutil.copytree(ROOT / folder, _SUITE / folder, ignore=ignored)
         shutil.copy(ROOT / "pyproject.toml", _SUITE)  # pytest's options
 
     def of(self, lane: Lane, variables: Mapping[str, str]) -> Environment:
