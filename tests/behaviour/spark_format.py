@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import threading
+import time
 from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,7 +20,7 @@ from tests.unit.builders import columns
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-SLOW = "SELECT 9 AS k, 'late' AS v FROM range(20000000) WHERE hash(id) % 7 = 3 LIMIT 1"
+_MOST_S = 60
 
 
 class SparkWorld(FormatWorld):
@@ -97,24 +100,39 @@ class SparkWorld(FormatWorld):
         self._spark.sql(f"INSERT INTO {name.sql} VALUES (9, NULL)")
 
     def conflict(self, name, number, by):
-        """The second writer commits while the first one's query runs."""
-        caught, began = [], threading.Event()
+        """The second writer commits while the query of the first one runs, and waits for it."""
+        caught = []
+        with TemporaryDirectory() as folder:
+            runs, committed = Path(folder, "runs"), Path(folder, "committed")
 
-        def write_slowly(session):
-            began.set()
-            self.tables.overwrite(session, name, SLOW)
+            def late():
+                runs.touch()
+                _wait_for(committed)
+                return "late"
 
-        def commit_slowly():
-            with pytest.raises(Exception) as failed:  # noqa: PT011 - whatever PySpark raises
-                self.commit(number, lambda session, _: write_slowly(session), name)
-            caught.append(failed.value)
+            def write(session):
+                session.udf.register("late", late)
+                self.tables.overwrite(session, name, "SELECT 9 AS k, late() AS v")
 
-        thread = threading.Thread(target=commit_slowly)
-        thread.start()
-        assert began.wait(60)
-        assert self.commit(by, self.tables.append, name, self.made([(3, "c")])) is not None
-        thread.join()
+            def commit():
+                with pytest.raises(Exception) as failed:  # noqa: PT011 - whatever PySpark raises
+                    self.commit(number, lambda session, _: write(session), name)
+                caught.append(failed.value)
+
+            thread = threading.Thread(target=commit)
+            thread.start()
+            _wait_for(runs)
+            assert self.commit(by, self.tables.append, name, self.made([(3, "c")])) is not None
+            committed.touch()
+            thread.join()
         return caught[0]
+
+
+def _wait_for(file):
+    end = time.monotonic() + _MOST_S
+    while not file.exists():
+        assert time.monotonic() < end, f"{file} is still missing"
+        time.sleep(0.01)
 
 
 def _literal(value):
