@@ -636,7 +636,47 @@ COVERS = (
         (
             "tests/unit/spark/session/test_errors_unlogged.py",
             "processes/test_plain_sql.py::test_an_error_over_connect",
-            "processes/test_standard_error.py::test_in_a_session_of_the_process_in_a_new_catalog",
+            "processes/test_standard_error.py::test_over_connect",
+        ),
+    ),
+    Cover(
+        "the commands of a project without a manager",
+        ("processes/test_command_line.py",),
+        (
+            "tests/unit/cli/test_main.py",
+            "tests/unit/cli/test_refresh.py",
+            "tests/unit/cli/test_sql.py",
+            "tests/unit/cli/test_status_table.py",
+            "engine/test_refresh.py::test_it_runs_when_a_source_has_moved",
+            "processes/test_plain_sql.py::test_the_life_of_a_table",
+        ),
+    ),
+    Cover(
+        "rows of the query that are compared after others changed the table or its sources",
+        ("engine/test_verification.py",),
+        (
+            "tests/unit/execution/test_verification.py",
+            "engine/test_verification.py::test_right_rows_are_found_equal",
+            "engine/test_verification.py::test_a_wrong_rule_is_found_and_repaired",
+            f"{_CONTRACT}::test_what_vacuum_removed_cannot_be_read_any_more",
+        ),
+    ),
+    Cover(
+        "seeds whose dbt is killed, and seeds that a manager follows",
+        ("processes/test_seeds.py",),
+        (
+            "tests/unit/adapter/test_seeds.py",
+            "adapter/test_seeds.py::TestSeedUnderATable",
+            "processes/test_sample_of_kills.py::test_a_client_is_killed",
+        ),
+    ),
+    Cover(
+        "the demo with a manager that is killed",
+        ("examples/test_demo.py",),
+        (
+            "examples/test_demo.py::test_each_live_flight_is_counted_once",
+            "manager/test_manager.py::test_the_registry_keeps_handlers_for_the_next_manager",
+            "processes/test_serving.py::test_dbt_works_in_the_spark_of_the_manager",
         ),
     ),
     Cover(
@@ -758,8 +798,8 @@ COVERS = (
         ),
     ),
     Cover(
-        "plain SQL of JDBC",
-        ("processes/test_plain_sql.py",),
+        "plain SQL of JDBC and of dbt-spark",
+        ("processes/test_plain_sql.py", "processes/test_dbt_package.py"),
         (
             "tests/unit/spark/parser/test_hook.py",
             "processes/test_plain_sql.py::test_the_life_of_a_table",

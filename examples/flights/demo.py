@@ -380,15 +380,17 @@ def summary(demo: Demo) -> None:
 
 
 def main() -> int:
-    """Run every step, then say where everything is."""
+    """Run the steps, then say where everything is."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--folder", type=Path, default=DEFAULT_FOLDER, help="where to work")
-    project = prepare(parser.parse_args().folder.resolve())
+    parser.add_argument("--steps", type=int, default=len(STEPS), help="how many; all by default")
+    arguments = parser.parse_args()
+    project = prepare(arguments.folder.resolve())
     os.chdir(project)
     started = time.monotonic()
     say("Starting Spark …")
     demo = Demo(project, land.start_spark(project))
-    for number, step in enumerate(STEPS, 1):
+    for number, step in enumerate(STEPS[: arguments.steps], 1):
         say(f"\n== {number}. {(step.__doc__ or '').splitlines()[0]}")
         step(demo)
     summary(demo)

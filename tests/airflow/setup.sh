@@ -13,8 +13,8 @@ if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$inputs" ] && "$venv/bin/python" -c
 fi
 python=${PYTHON:-.venv/bin/python}
 echo "Making $venv with $("$python" --version) …"
-"$python" -m venv --clear "$venv"
-pip() { "$venv/bin/python" -m pip --quiet --disable-pip-version-check "$@"; }
-pip install --constraint "$pins" apache-airflow-core pytest time-machine hatchling editables
-pip install --no-deps --no-build-isolation --editable .
+.venv/bin/uv venv --quiet --clear --python "$python" "$venv"
+install() { .venv/bin/uv pip install --quiet --python "$venv/bin/python" "$@"; }
+install --constraint "$pins" apache-airflow-core pytest time-machine hatchling editables
+install --no-deps --no-build-isolation --editable .
 printf '%s' "$inputs" >"$stamp"

@@ -7,12 +7,8 @@ cd "$(dirname "$0")/../.."
 
 work=.work/clients
 python=${PYTHON:-.venv/bin/python}
-uv=$work/uv/bin/uv
+uv=.venv/bin/uv
 mkdir -p "$work"
-if ! [ -x "$uv" ]; then
-    "$python" -m venv --clear "$work/uv"
-    "$work/uv/bin/python" -m pip --quiet --disable-pip-version-check install uv==0.13.9
-fi
 # dbt's new parser is used on request only, and downloads a program when it is installed.
 echo 'dbt-core-experimental-parser ; sys_platform == "none"' >"$work/overrides.txt"
 

@@ -15,7 +15,8 @@ if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$inputs" ] && "$venv/bin/python" -c
     exit 0
 fi
 echo "Making $venv …"
-"$python" -m venv --clear "$venv"
+.venv/bin/uv venv --quiet --clear --python "$python" "$venv"
 sed "s/^pyspark==.*/pyspark==$pyspark/" constraints.txt >"$work/constraints.txt"
-PIP_CONSTRAINT="$PWD/$work/constraints.txt" "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+.venv/bin/uv pip install --quiet --python "$venv/bin/python" \
+    --constraint "$work/constraints.txt" --build-constraint "$work/constraints.txt" --editable '.[dev]'
 printf '%s' "$inputs" >"$stamp"

@@ -32,8 +32,8 @@ if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$inputs" ] && "$venv/bin/python" -c
 fi
 python=${PYTHON:-.venv/bin/python}
 echo "Making $venv with $("$python" --version) …"
-"$python" -m venv --clear "$venv"
-"$venv/bin/python" -m pip --quiet --disable-pip-version-check install --constraint "$pins" 'moto[server]'
+.venv/bin/uv venv --quiet --clear --python "$python" "$venv"
+.venv/bin/uv pip install --quiet --python "$venv/bin/python" --constraint "$pins" 'moto[server]'
 echo "Fetching the jars of S3 and of a Hive Metastore …"
 .venv/bin/python -m tests.lake.object_store
 .venv/bin/python -m tests.lake.hive_metastore

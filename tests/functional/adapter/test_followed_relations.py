@@ -85,6 +85,7 @@ class TestTables(Base):
         assert build(_PYTHON % ("incremental", 6), "--full-refresh", suffix="py") == [7, 13, 19]
         assert rows_by_version() == [3] * 8
 
+    @pytest.mark.conformance
     def test_a_materialized_table_is_released_and_replaced(self, build, rows_by_version, project):
         build(_OURS % 7, "--full-refresh")
         project.run_sql(f"select * from {project.test_schema}.followed")

@@ -103,6 +103,7 @@ def test_a_wrong_rule_is_found_and_repaired(tables, monkeypatch):
     assert ("VERIFICATION", "FAILED") in jobs
 
 
+@pytest.mark.conformance
 def test_commits_that_follow_and_files_that_are_gone(tables, waiting):
     """Each state is compared as it was, and what cannot be read is no failure."""
     create(tables, ROWS, BY_ROWS)

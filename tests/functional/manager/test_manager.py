@@ -245,12 +245,12 @@ def test_nothing_is_written_while_no_source_changes(shop):
     def rests():
         deferred.write()  # what may wait for a minute
         began = versions(shop)
-        pass_ticks(shop, 6)
+        pass_ticks(shop, 3)
         return not deferred.waiting() and versions(shop) == began
 
     until(rests)
     began = versions(shop)
-    pass_ticks(shop, 30)
+    pass_ticks(shop, 12)
     assert versions(shop) == began
     jobs = shop.execute("SHOW JOBS")
     ours = [row[3] for row in jobs if row[1].endswith(".flat") and row[2] == "CONTINUOUS"]

@@ -42,6 +42,7 @@ def run(server, schema, tmp_path, monkeypatch):
     return run
 
 
+@pytest.mark.conformance
 def test_a_catalog_is_brought_up_to_date_in_order(run, schema):
     results = run("sql", FILLED)
     assert [row["action"] for rows in results for row in rows if "action" in row] == ["CREATED"] * 2

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import sys
 
+import pytest
+
 from dbt.adapters.spark_mt.client import discovery
 from tests.clients.shop import SPARK, project
 
 
+@pytest.mark.conformance
 def test_models_with_plain_dbt_spark(manager, tmp_path):
     """Seeds, models with their tests and a snapshot of them."""
     found = discovery.read(manager.file)

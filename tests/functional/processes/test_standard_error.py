@@ -182,6 +182,7 @@ _REFUSED = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.conformance
 @_REFUSED
 def test_in_a_session_of_the_process_in_a_new_catalog(tmp_path, refused):
     # Spark draws its progress bar there when a stage takes longer than half a second.
@@ -191,7 +192,6 @@ def test_in_a_session_of_the_process_in_a_new_catalog(tmp_path, refused):
     check(standard_error(tmp_path, "", confs, refused))
 
 
-@pytest.mark.conformance
 @_REFUSED
 def test_over_connect(tmp_path, server, refused):
     check(standard_error(tmp_path, server.url, {}, refused))
