@@ -4,8 +4,7 @@
 # Run by `make package`. Everything is in .work/package; PYTHON is honoured.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-root=$PWD
-work=$root/.work/package
+work=$PWD/.work/package
 python=${PYTHON:-$(.venv/bin/python -c 'import os, sys; print(os.path.realpath(sys.executable))')}
 
 step() {
@@ -16,8 +15,8 @@ step() {
 build() {
     step "Build and check"
     rm -rf "$work/dist" build
-    [ -x "$work/tools/bin/python" ] || "$python" -m venv "$work/tools"
-    "$work/tools/bin/python" -m pip install --quiet --disable-pip-version-check \
+    [ -x "$work/tools/bin/python" ] || .venv/bin/uv venv --quiet --python "$python" "$work/tools"
+    .venv/bin/uv pip install --quiet --python "$work/tools/bin/python" \
         --constraint tools/package-constraints.txt build twine check-wheel-contents
     "$work/tools/bin/python" -m build --outdir "$work/dist" . | tail -n 1
     "$work/tools/bin/twine" check --strict "$work"/dist/*
@@ -27,11 +26,10 @@ build() {
 install() {
     step "Install in an empty environment"
     rm -rf "$work/user" "$work/project"
-    "$python" -m venv "$work/user"
-    # The commands below import a fourth of the modules, and compile these.
-    PIP_CONSTRAINT=$root/constraints.txt "$work/user/bin/python" -m pip install \
-        --quiet --disable-pip-version-check --no-compile "$work"/dist/*.whl
-    "$work/user/bin/python" -m pip check
+    .venv/bin/uv venv --quiet --python "$python" "$work/user"
+    .venv/bin/uv pip install --quiet --python "$work/user/bin/python" \
+        --constraint constraints.txt --build-constraint constraints.txt "$work"/dist/*.whl
+    .venv/bin/uv pip check --python "$work/user/bin/python"
     # -I: a checkout in the current folder must not be what is imported
     "$work/user/bin/python" -I - "$work/user" <<'PYTHON'
 import sys

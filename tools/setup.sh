@@ -43,11 +43,13 @@ make_venv() {
     echo "Making .venv with $("$python" --version) …"
     "$python" -m venv .venv || fail \
         "$python cannot make virtual environments: install its venv module (Debian, Ubuntu: apt-get install python3-venv)."
-    # Some pins are for one Python only; a variable, so that it holds for what builds packages too.
-    PIP_CONSTRAINT="$PWD/constraints.txt" .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[dev]'
+    # Other environments of the project take the packages from uv's cache, such as PySpark, which uv builds here.
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt uv
+    .venv/bin/uv pip install --quiet --python .venv/bin/python \
+        --constraint constraints.txt --build-constraint constraints.txt --editable '.[dev]'
 }
 
-# pip would compile before the jars are fetched, which leaves a core idle. Some files are templates and no Python.
+# Beside what fetches the jars, which leaves a core idle. Some files are templates and no Python.
 compile_packages() {
     .venv/bin/python -m compileall -q .venv/lib >/dev/null 2>&1 || true
 }

@@ -4,7 +4,6 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 env=.work/site/env
-[ -x "$env/bin/mkdocs" ] || .venv/bin/python -m venv "$env"
-"$env/bin/python" -m pip install --quiet --disable-pip-version-check \
-    --requirement tools/site/constraints.txt
+[ -x "$env/bin/python" ] || .venv/bin/uv venv --quiet --python .venv/bin/python "$env"
+.venv/bin/uv pip install --quiet --python "$env/bin/python" --requirement tools/site/constraints.txt
 NO_MKDOCS_2_WARNING=1 "$env/bin/mkdocs" "${1:-build}" --quiet

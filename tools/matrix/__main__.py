@@ -84,7 +84,7 @@ def main(arguments: Sequence[str]) -> int:
     if unknown := sorted(set(known.lanes) - set(names)):
         parser.error(f"there is no lane {', '.join(unknown)}; the lanes are {', '.join(names)}")
     environments = Environments()
-    environments.prepare(sys.executable)
+    environments.prepare()
     ended = []
     for lane in LANES:
         if not known.lanes or lane.name in known.lanes:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.spark.launch.jvm import java_version
-from tools.matrix.lanes import NOT_NEEDED, TOOLS, UV, Resolution
+from tools.matrix.lanes import NOT_NEEDED, TOOLS, Resolution
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -66,22 +66,12 @@ class Environments:
     """What makes the environments of lanes, each of which is kept for the next time."""
 
     def __init__(self) -> None:
-        self._uv = WORK / "tools" / "bin" / "uv"
+        self._uv = Path(sys.executable).with_name("uv")
         self._wheel: Path | None = None
 
-    def prepare(self, python: str) -> None:
-        """Build the wheel and copy the tests, once for all lanes.
-
-        Args:
-            python: An interpreter, for the environment of the tools.
-        """
+    def prepare(self) -> None:
+        """Build the wheel and copy the tests, once for all lanes."""
         WORK.mkdir(parents=True, exist_ok=True)
-        stamp = WORK / "tools" / ".ready"
-        if not (stamp.exists() and stamp.read_text(encoding="utf-8") == UV):
-            _run((python, "-m", "venv", "--clear", str(WORK / "tools")))
-            pip = (str(WORK / "tools" / "bin" / "python"), "-m", "pip", "install", "--quiet")
-            _run((*pip, "--disable-pip-version-check", UV))
-            stamp.write_text(UV, encoding="utf-8")
         dist = WORK / "dist"
         shutil.rmtree(dist, ignore_errors=True)
         _run((str(self._uv), "build", "--quiet", "--wheel", "--out-dir", str(dist), str(ROOT)))
@@ -122,7 +112,7 @@ class Environments:
     def _inputs(self, lane: Lane, interpreter: str) -> str:
         """Return a fingerprint of what an environment is made of."""
         requirements = (ROOT / "pyproject.toml").read_bytes().partition(b"[project.scripts]")[0]
-        texts = (repr(lane), interpreter, repr(TOOLS), UV)
+        texts = (repr(lane), interpreter, repr(TOOLS))
         pins = _PINS.read_bytes() if lane.resolution is Resolution.PINNED else b""
         return hashlib.sha256(b"\0".join((requirements, pins, *map(str.encode, texts)))).hexdigest()
 
@@ -132,7 +122,7 @@ class Environments:
         overrides = WORK / "overrides.txt"
         never = (f'{name} ; sys_platform == "none"\n' for name in NOT_NEEDED)
         overrides.write_text("".join(never), encoding="utf-8")
-        options = ["--override", str(overrides), *_built_by_pip()]
+        options = ["--override", str(overrides)]
         named = {"dbt-core": lane.dbt, "pyspark": lane.pyspark}
         if lane.resolution is Resolution.PINNED:
             pins = folder / "constraints.txt"
@@ -153,19 +143,6 @@ class Environments:
 
     def _pip(self, python: Path, *arguments: str) -> None:
         _run((str(self._uv), "pip", "install", "--quiet", "--python", str(python), *arguments))
-
-
-def _built_by_pip() -> Iterator[str]:
-    """Yield options by which uv takes PySpark from pip's cache.
-
-    PySpark is published as source only. `make setup` has built it in this run of CI, which takes
-    uv longer than the rest of an environment.
-    """
-    listed = (sys.executable, "-m", "pip", "cache", "list", "pyspark", "--format=abspath")
-    done = subprocess.run(listed, capture_output=True, text=True, check=False)  # noqa: S603 - ours
-    if done.returncode == 0:  # pip may have no cache
-        for path in map(Path, done.stdout.split()):
-            yield f"--find-links={path.parent}"
 
 
 def _pins_without(names: Mapping[str, str]) -> Iterator[str]:

@@ -127,9 +127,6 @@ LANES = (
 """Lanes in the order in which they run. The releases of constraints.txt have no lane: CI runs all
 tests with them."""
 
-UV = "uv==0.13.9"
-"""What makes the environments."""
-
 NOT_NEEDED = ("dbt-core-experimental-parser",)
 """Packages that others require and that are left out: dbt's new parser is used on request only, and
 downloads a program when it is installed."""
