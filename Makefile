@@ -30,7 +30,7 @@ format: setup ## let ruff fix what it can
 types: setup ## mypy --strict
 	$(python) -m mypy
 
-test: setup ## all tests that CI runs
+test: setup ## the unit and functional tests that CI runs
 	@$(python) tools/run_suites.py --lanes $(LANES) -m "not conformance" -- $(functional_suites) tests/unit
 
 unit: setup ## the fast tests, no Spark
@@ -46,10 +46,10 @@ record: setup ## keep the durations of the last `make ci`: for the order of jobs
 	@$(python) tools/run_suites.py --record
 	@$(python) -m tests.functional.adapter.conformance
 
-incremental: setup ## changes of query results against a recompute, in DuckDB and on Spark; INCREMENTAL_CASES, INCREMENTAL_SHAPES, INCREMENTAL_SEED=…
+incremental: setup ## changes of query results against a recompute, in DuckDB and on Spark; INCREMENTAL_CASES, INCREMENTAL_SHAPES, INCREMENTAL_TREES, INCREMENTAL_SEED=…
 	@$(python) tools/run_suites.py -- $(sort $(wildcard tests/incremental/test_*.py)) tests/incremental/spark/
 
-functional: setup ## the tests on real Spark and Delta
+functional: setup ## the tests on real Spark and Delta that CI runs
 	@$(python) tools/run_suites.py --lanes $(LANES) -m "not conformance" -- $(functional_suites)
 
 conformance: setup ## all of dbt's adapter tests, and every guarantee on Delta; an hour and more
@@ -66,7 +66,7 @@ clients: setup ## plain SQL of dbt-spark, dbt v2 and SQLMesh, in environments wi
 	@tests/clients/setup.sh
 	@$(python) tools/run_suites.py -- tests/clients/
 
-iceberg: setup ## materialized tables over sources of Apache Iceberg, with Spark 4.1 in an environment of its own
+iceberg: setup ## tables and sources of Apache Iceberg, with Spark 4.1 in an environment of its own; 15 minutes
 	@tests/iceberg/setup.sh
 	@.work/iceberg/venv/bin/python -m pytest -q -p no:cacheprovider tests/iceberg
 
@@ -110,5 +110,5 @@ bench: setup ## measure against dbt-spark's own tables and hand-written streams;
 docs: setup ## write the pages of docs/ that are generated from the code
 	$(python) tools/generate_docs.py
 
-clean: ## remove .venv and caches
+clean: ## remove .venv, caches, and .work with its environments, reports and the demo
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .work

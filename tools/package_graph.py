@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _WHOLE = {
-    "spark.delta": "spark",
-    "spark.streams": "spark",
     "manager.http": "manager",
     **dict.fromkeys(("adapter", "connections", "handle", "impl", "plugin", "relation"), "adapter"),
 }

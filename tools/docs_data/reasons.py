@@ -146,7 +146,7 @@ _CHOICE = {
     "ONLY_LOGS": "All sources are logs or folders of files, which a stream reads once.",
     "GROUPS": "The query groups rows. Where a stream keeps the groups as state, the reason names "
     "them.",
-    "VERSIONED_SOURCE": "A source with versions (Delta) is followed by them.",
+    "VERSIONED_SOURCE": "A source with versions (Delta, Iceberg) is followed by them.",
     "LOG_SOURCE": "A source is followed by its log: a topic, or a folder to which files are added.",
     "READ_WHOLE": "A source without versions is read as a whole at each refresh.",
     "TIME_OF_BATCH": "A function of time has the value of the batch that made the row.",
