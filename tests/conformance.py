@@ -533,8 +533,9 @@ COVERS = (
             "tests/unit/formats/test_golden.py",
             f"{_LOADER}test_a_commit_that_cannot_be_read_makes_the_table_unreadable",
             f"{_LOADER}test_a_commit_that_cannot_be_read_and_was_rolled_back_only_hides_its_number",
+            "engine/test_stored_formats.py::test_a_table_of_release_0_1",
             "engine/test_stored_formats.py::test_a_commit_that_cannot_be_read",
-            "adapter/test_before_0_1.py::TestAProjectBefore01",
+            "engine/test_stored_formats.py::test_a_registry_of_release_0_1",
         ),
     ),
     Cover(

@@ -73,6 +73,7 @@ def rows(spark, query):
     return sorted(tuple(row) for row in spark.sql(query).collect())
 
 
+@pytest.mark.conformance
 class TestAProjectBefore01:
     def test_its_tables_refreshes_and_leases_are_known(self, spark, system):
         listed = spark.sql(f"SHOW TABLES IN {SYSTEM}").collect()

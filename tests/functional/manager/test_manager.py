@@ -260,6 +260,7 @@ def test_nothing_is_written_while_no_source_changes(shop):
     shop.until_rows("SELECT count(*) FROM flat", [(5,)])
 
 
+@pytest.mark.conformance
 def test_an_unchanged_table_follows_a_replaced_view(shop):
     shop.session.sql("CREATE VIEW some AS SELECT * FROM orders WHERE v > 10")
     shop.execute(f"CREATE MATERIALIZED TABLE n {LIVE} AS SELECT count(*) AS n FROM some")
