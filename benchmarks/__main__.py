@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from benchmarks import (
     builds,
     connect,
+    iceberg,
     incremental,
     manager,
     manager_fresh,
@@ -70,13 +71,30 @@ MANAGER = (
     "manager-many",
 )
 IN_A_SHELL = ("parsing", "connect", "manager-start", "manager-queue", "plain-sql-start")
-PARTS = (*IN_A_SHELL, "builds", "registry", "small", "plain-sql", "incremental", *STREAMS, *MANAGER)
+OF_OTHERS = (iceberg.PART,)
+"""What needs an environment of its own."""
+ALWAYS = (
+    *IN_A_SHELL,
+    "builds",
+    "registry",
+    "small",
+    "plain-sql",
+    "incremental",
+    *STREAMS,
+    *MANAGER,
+)
+PARTS = (*ALWAYS, *OF_OTHERS)
 
 
 def main() -> int:
     """Run the chosen parts; 1 where a target is not met."""
     parser = argparse.ArgumentParser(prog="benchmarks", description=(__doc__ or "").split(";")[0])
-    parser.add_argument("--only", choices=PARTS, action="append", help="a part; all by default")
+    parser.add_argument(
+        "--only",
+        choices=PARTS,
+        action="append",
+        help="a part; by default all that need no environment of their own",
+    )
     parser.add_argument("--samples", type=int, default=5, help="how often each thing is measured")
     parser.add_argument("--rows", type=int, default=builds.ROWS, help="rows that a build reads")
     for name, default, meaning in _SIZES:
@@ -87,7 +105,7 @@ def main() -> int:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         os.chdir(scratch)
-        measurements = run(arguments.only or PARTS, Path(scratch), arguments)
+        measurements = run(arguments.only or ALWAYS, Path(scratch), arguments)
     load = " ".join(f"{figure:.1f}" for figure in os.getloadavg())
     print(report(measurements))  # noqa: T201 - this is a command
     print(f"\nmedians of {arguments.samples}; {os.cpu_count()} cores, load {load}")  # noqa: T201
@@ -109,10 +127,9 @@ def run(parts: Sequence[str], folder: Path, requested: argparse.Namespace) -> li
         if "registry" in parts:
             progress("the registry …")
             measurements.append(registry.measure(spark, requested.samples))
-        if "small" in parts:
-            measurements += small.measure(spark, requested.samples)
-        if "plain-sql" in parts:
-            measurements += plain_sql.measure(spark, requested.samples)
+        for part in (small, iceberg, plain_sql):
+            if part.PART in parts:
+                measurements += part.measure(spark, requested.samples)
         if "incremental" in parts:
             shares = requested.share or incremental.SHARES
             shapes = requested.shape or tuple(incremental.SHAPES)
@@ -208,6 +225,8 @@ def start(folder: Path, parts: Sequence[str]) -> SparkSession:
     }
     if "stream-kafka" in parts:
         confs["spark.jars"] = ",".join(connector_jars())
+    if iceberg.PART in parts:
+        confs.update(iceberg.confs(folder))
     if set(parts) <= set(MANAGER):
         confs = serving_confs(confs, Listening())
     return classic_spark(confs, folder, folder / "spark.log")

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     Java = Any
 
+PART = "plain-sql"
 _MEASURED = (
     ("parse of 1,000 queries, with the hook", 1.02),
     ("SELECT 1, with the hook", 1.02),

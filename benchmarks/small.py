@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+PART = "small"
 _SCHEMA = "small"
 _ROWS = 10_000
 _SALES = "id, id % 100 AS product, CAST(id % 1000 / 10 AS DECIMAL(10, 2)) AS amount"
