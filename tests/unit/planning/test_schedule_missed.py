@@ -4,7 +4,7 @@ from datetime import datetime, timedelta, timezone
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dbt.adapters.spark_mt.definition.freshness import Freshness, TimeUnit
@@ -100,6 +100,7 @@ SCHEDULES = st.builds(
     hours=st.integers(0, 100),
     pause=st.integers(1, 90),
 )
+@settings(max_examples=40)
 def test_exactly_what_was_missed_is_written(plan, formatters, start, hours, pause):
     """Against all scheduled times of the pause, one by one."""
     end = at(start) + timedelta(hours=hours + pause)

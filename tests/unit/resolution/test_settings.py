@@ -2,7 +2,7 @@ from contextlib import suppress
 from datetime import timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dbt.adapters.spark_mt.adapter.config import (
@@ -99,6 +99,7 @@ def test_a_threshold_may_be_longer_than_any_freshness():
         ("{} s", "{} ms", "{}weeks", "1 h {} min", "INTERVAL '{}' DAY", "PT{}S", "P{}W", "PT{}.5S")
     ),
 )
+@settings(max_examples=30)
 def test_no_number_is_too_long_for_an_error_of_ours(count, form):
     """The texts reach every place that reads a number and a unit."""
     text = form.format(count)
