@@ -202,6 +202,7 @@ EDGES: dict[str, set[str]] = {
         "execution",
         "planning",
         "query",
+        "spark.catalog",
         "spark.formats",
         "spark.query",
         "spark.session",
