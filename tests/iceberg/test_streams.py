@@ -53,6 +53,99 @@ def test_batches_are_commits_of_the_table(world, query, clauses):
     world.equals(query, "changed rows are not those of a stream")
 
 
+@pytest.mark.parametrize("catalog", ["spark_catalog", "ice"])
+def test_a_hosted_table_follows_its_source(session, schema, catalog):
+    world = World(session, schema)
+    world.name = f"{catalog}.{schema}.m"
+    world.create(ROWWISE, CONTINUOUS)
+    world.change("INSERT INTO {t} VALUES (60, 'before the stream', 1)")
+    world.tables.start(world.name)
+    try:
+        for number in range(2):
+            follow(world, f"INSERT INTO {{t}} VALUES ({200 + number}, 'a', {number})", "stream")
+        rows = world.tables.progress(world.name).rows
+        compaction = f"CALL ice.system.rewrite_data_files(table => '{schema}.t', {_ALL})"
+        follow(world, compaction, "stream")
+        assert world.tables.progress(world.name).rows == rows, "a compaction changes no row"
+        for change in CHANGES[1:]:
+            follow(world, change)
+            follow(world, CHANGES[0], "stream")
+        world.tables.stop(world.name)
+        world.change(CHANGES[0])
+        world.tables.start(world.name)
+        follow(world, CHANGES[0], "stream")
+    finally:
+        world.tables.stop_all()
+
+
+def follow(world, change, strategy=""):
+    """Change the source, wait for the table, and compare it with its query."""
+    world.change(change)
+    progress = world.tables.await_fresh(world.name, WAIT_S)
+    world.equals(ROWWISE, change)
+    assert progress.choice.name.startswith(strategy), change
+
+
+_ALL = "options => map('rewrite-all', 'true')"
+WINDOWS = (
+    "SELECT window(ts, '1 minute').start AS minute, count(*) AS n, max(id) AS newest FROM {t} "
+    "GROUP BY window(ts, '1 minute')"
+)
+WATERMARK = "WITH ('watermark' = 'ts DELAY OF INTERVAL 1 HOUR') FRESHNESS = INTERVAL '2' SECOND"
+
+
+@pytest.fixture
+def events(session, schema):
+    world = World(session, schema)
+    session.sql(f"DROP TABLE {world.source}")
+    session.sql(f"CREATE TABLE {world.source} (id BIGINT, ts TIMESTAMP) USING iceberg")
+    yield world
+    world.tables.stop_all()
+
+
+def add_events(world, *ids):
+    """Add rows, one a minute."""
+    rows = ", ".join(f"({i}, timestamp_seconds({1_700_000_000 + 60 * (i % 4)}))" for i in ids)
+    world.change(f"INSERT INTO {{t}} VALUES {rows}")
+
+
+@pytest.mark.parametrize(
+    "catalog", ["ice", pytest.param("spark_catalog", marks=pytest.mark.conformance)]
+)
+def test_groups_are_kept_by_state(events, catalog):
+    events.name = f"{catalog}.{events.schema}.m"
+    add_events(events, 1, 2)
+    events.change("DELETE FROM {t} WHERE id = 2")
+    events.create(WINDOWS, WATERMARK)
+    events.equals(WINDOWS, "the state of a table whose newest snapshot is a delete")
+    for ids in (3, 4, 5), (6,):
+        add_events(events, *ids)
+        assert events.refreshed(WINDOWS) == "stateful"
+    table = f"table => '{events.schema}.t', {_ALL}"
+    events.session.sql(f"CALL ice.system.rewrite_data_files({table})")
+    events.refreshed(WINDOWS, "a compaction")
+    add_events(events, 7)
+    assert events.refreshed(WINDOWS) == "stateful"
+    events.change("UPDATE {t} SET id = 100 WHERE id = 1")
+    assert events.refreshed(WINDOWS) == "recompute", "no stream can follow that"
+    add_events(events, 8)
+    assert events.refreshed(WINDOWS) == "stateful"
+
+
+def test_streams_of_both_formats_in_one_query(events):
+    other = f"spark_catalog.{events.schema}.others"
+    events.session.sql(f"CREATE TABLE {other} (id BIGINT) USING delta")
+    streams = f"SELECT id FROM STREAM {{t}} UNION ALL SELECT id FROM STREAM {other}"
+    rows = streams.replace("STREAM ", "")
+    add_events(events, 1)
+    events.create(streams, "FRESHNESS = INTERVAL '2' SECOND")
+    for number in range(3):
+        add_events(events, 10 + number)
+        events.refreshed(rows)
+        events.session.sql(f"INSERT INTO {other} VALUES ({number})")
+        events.refreshed(rows)
+
+
 class Source:
     """A table of Iceberg with numbers, which can be opened as a stream."""
 
@@ -164,6 +257,19 @@ def test_a_checkpoint_is_continued_after_its_first_snapshot_has_expired(numbers,
     numbers.call("expire_snapshots", "older_than => TIMESTAMP '2100-01-01', retain_last => 1")
     numbers.add(3)
     assert followed(source, after, tmp_path / "kept") == (batch(3), source.latest())
+
+
+def test_rows_whose_manifests_are_merged_come_once(numbers, tmp_path):
+    """What apache/iceberg#10156 says of Iceberg's own source, with restarts in between."""
+    numbers.sql("ALTER TABLE {t} SET TBLPROPERTIES ('commit.manifest.min-count-to-merge' = '2')")
+    numbers.add(0)
+    source = numbers.open()
+    after, found = source.latest(), []
+    for number in range(1, 6):
+        numbers.add(10 * number)
+        numbers.add(10 * number + 1)
+        found += followed(source, after, tmp_path / "kept")[0]
+    assert found == [[(10 * n,), (10 * n + 1,)] for n in range(1, 6)]
 
 
 ENDS = {
