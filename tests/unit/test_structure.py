@@ -285,7 +285,7 @@ TOO_SMALL = {
 SINGLE_IMPORTER: dict[str, str] = {
     "plugin": "dbt loads it by this name",
     "spark.delta.stream": "offsets of streams are no concept of the statements of `tables`",
-    "spark.iceberg.stream": "as above, and it stands beside its class of Java",
+    "spark.iceberg.stream": "as above, and it has a class of Java",
 }
 """Modules under 100 lines that one module of the same package imports, and no other."""
 

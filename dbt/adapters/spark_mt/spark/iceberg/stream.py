@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 SOURCE = Path(__file__).with_name("SnapshotStream.java")
 _TABLE, _NUMBER, _SNAPSHOT = "table_uuid", "sequence_number", "snapshot_id"
-"""The keys of an offset. They stand in the checkpoints of tables, so they never change."""
+"""The keys of an offset, which never change: checkpoints of tables have them."""
 
 
 class IcebergSource(VersionedSource):
