@@ -7,7 +7,7 @@ import pytest
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, ChangeKind
 from dbt.adapters.spark_mt.spark.catalog.table_details import TableDetails
-from dbt.adapters.spark_mt.spark.environment import SparkEnvironment, installed_tables
+from dbt.adapters.spark_mt.spark.environment import installed_tables
 from dbt.adapters.spark_mt.spark.query.sources import SparkSourceReader
 from dbt.adapters.spark_mt.spark.query.stream_sources import stream_source
 from dbt.adapters.spark_mt.spark.session.driver_files import DriverFiles
@@ -362,9 +362,6 @@ class IcebergTables(SparkTables):
 
 class IcebergWorld(SparkWorld):
     """Hosts of tables of Iceberg over tables of Iceberg."""
-
-    def ports(self):
-        return SparkEnvironment(self._spark).value
 
     def replace(self, name, ddl, rows):
         frame = self._spark.createDataFrame(rows, ddl.replace(";", ","))
