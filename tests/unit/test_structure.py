@@ -202,6 +202,7 @@ EDGES: dict[str, set[str]] = {
         "execution",
         "planning",
         "query",
+        "spark.catalog",
         "spark.formats",
         "spark.query",
         "spark.session",
@@ -283,6 +284,8 @@ TOO_SMALL = {
 
 SINGLE_IMPORTER: dict[str, str] = {
     "plugin": "dbt loads it by this name",
+    "spark.delta.stream": "offsets of streams are no concept of the statements of `tables`",
+    "spark.iceberg.stream": "as above, and it has a class of Java",
 }
 """Modules under 100 lines that one module of the same package imports, and no other."""
 

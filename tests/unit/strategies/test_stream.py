@@ -106,17 +106,6 @@ def test_a_source_that_no_stream_follows_is_read_as_a_whole(format_):
     assert engine.reasons[0].subject == str(FILES)
 
 
-def test_a_table_with_versions_that_no_stream_reads_is_read_by_its_versions():
-    source = replace(delta(), format="other", has_stream=False)
-    engine = chosen("batch_rows", source)
-    assert engine.name == "incremental/append"
-    assert {reason.code for refusal in engine.refused for reason in refusal.reasons} >= {
-        "NOT_A_STREAM"
-    }
-    keyed = chosen("batch_window", source, **ON_TS)
-    assert not keyed.is_stream
-
-
 def test_groups_of_tables_with_versions_are_computed_unless_a_watermark_asks_for_a_stream():
     for key in ("", "c", "c ws"):
         engine = chosen("batch_window", delta(), key=key, options=OFF)

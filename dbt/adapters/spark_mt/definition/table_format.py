@@ -127,7 +127,6 @@ class TableFormat:
             declare or to cast to instead.
         capabilities: Which features of definitions its tables can have. A definition with another
             one is refused by `resolution.validation.check_capabilities`.
-        has_streams: Whether its tables can be read as streams.
         properties_doc: What the documentation says of the format's own properties: key, values
             and meaning.
     """
@@ -148,7 +147,6 @@ class TableFormat:
     unversioned: Mapping[str, str] = field(default_factory=dict)
     types: Mapping[str, str] = field(default_factory=dict)
     capabilities: frozenset[Capability] = frozenset()
-    has_streams: bool = True
     properties_doc: tuple[str, str, str] = ("", "", "")
     conditions: Conditions = field(default_factory=Conditions)
     confs: EngineConfs = field(default_factory=EngineConfs)

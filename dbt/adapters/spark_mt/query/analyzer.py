@@ -48,7 +48,6 @@ class Source:
         definition_text: For views and functions: what defines them, for the fingerprint.
         format: For tables: how they are stored, by their provider's name in lower case
             (`kafka`, `parquet`); empty where it is not known.
-        has_stream: Whether a table with versions can be read as a stream.
     """
 
     name: TableName
@@ -56,7 +55,6 @@ class Source:
     via: tuple[TableName, ...] = ()
     definition_text: str = ""
     format: str = ""
-    has_stream: bool = True
 
     @property
     def has_positions(self) -> bool:

@@ -302,9 +302,9 @@ def installed_tables(
 
 
 def _streamable(tables: SparkTables, provider: str) -> StreamableTables | None:
-    """Return the format of a provider; None where none of its tables can be read as a stream."""
+    """Return the format of a provider; None where its tables have no versions."""
     found = tables.named(provider)
-    return cast("StreamableTables", found) if found and found.format.has_streams else None
+    return None if found is None else cast("StreamableTables", found)
 
 
 def _small_tables(spark: SparkSession, files: DriverFiles | None) -> SmallDeltaTables | None:

@@ -174,7 +174,6 @@ class _Streams:
         stream = self._stream((), ())
         names = set(stream.followed)
         sources = [s for s in analyzed.sources if str(s.name) in names]
-        _check_streamed([source for source in sources if not source.has_stream])
         cause = Reason("STREAM_QUERY", "", "the query reads a STREAM")
         times = tuple(
             Reason("TIME_OF_BATCH", f"{name}()", f"{name}() has the value of a row's batch")
@@ -287,8 +286,7 @@ def _check_streamed(sources: Sequence[Source]) -> None:
             f"no stream can follow {source.name}, {strategy.kind_of(source)}",
         )
         for source in sources
-        if not source.has_stream
-        or (source.kind is SourceKind.UNVERSIONED and source.format not in LOG_FORMATS)
+        if source.kind is SourceKind.UNVERSIONED and source.format not in LOG_FORMATS
     ]
     if no_streams:
         raise NotAStreamError(*no_streams)

@@ -44,7 +44,7 @@ def delta(table, requested=None):
         return f"id of {name.name}"
 
     reader = SimpleNamespace(table=lambda name: delta_at(f"/{name.name}", name), identity=identity)
-    return DeltaSource(None, name(table), reader, LOG)
+    return DeltaSource(None, name(table), reader, SimpleNamespace(history=LOG))
 
 
 def kafka(table):

@@ -87,7 +87,7 @@ class DeltaTables:
         self, session: SparkSession, name: TableName, reader: SparkSourceReader
     ) -> DeltaSource:
         """Open a table as a source of streams."""
-        return DeltaSource(session, name, reader, self.history)
+        return DeltaSource(session, name, reader, self)
 
     def commit(
         self,

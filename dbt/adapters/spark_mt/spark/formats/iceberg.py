@@ -106,7 +106,6 @@ FORMAT = table_format.TableFormat(
     },
     catalogs=frozenset({CATALOG}),
     unversioned={"format-version": "1"},
-    has_streams=False,
     conditions=table_format.Conditions(
         conflict=frozenset({"ICEBERG_COMMIT_FAILED"}),
         constraint=frozenset({"NOT_NULL_ASSERT_VIOLATION"}),

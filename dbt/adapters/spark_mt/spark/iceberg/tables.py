@@ -24,6 +24,7 @@ from dbt.adapters.spark_mt.spark.iceberg import releases as iceberg_releases
 from dbt.adapters.spark_mt.spark.iceberg.changes import RangeReader
 from dbt.adapters.spark_mt.spark.iceberg.history import down_to_ours, highest_number
 from dbt.adapters.spark_mt.spark.iceberg.metadata import EMPTY
+from dbt.adapters.spark_mt.spark.iceberg.stream import IcebergSource
 from dbt.adapters.spark_mt.spark.iceberg.transactions import Transaction
 from dbt.adapters.spark_mt.spark.query import row_merges
 from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_error, unlogged
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.definition import StoredDefinition
     from dbt.adapters.spark_mt.execution.table_format import TableColumns
     from dbt.adapters.spark_mt.spark.iceberg.history import IcebergHistory
+    from dbt.adapters.spark_mt.spark.query.sources import SparkSourceReader
 
 _BATCH = "__materialized_table_batch"
 _QUOTED = re.compile(r"`((?:[^`]|``)+)`")
@@ -148,6 +150,12 @@ class IcebergTables(IcebergSources):
     def __init__(self, spark: SparkSession, history: IcebergHistory) -> None:
         super().__init__(spark, history)
         self._open: WeakKeyDictionary[SparkSession, Transaction] = WeakKeyDictionary()
+
+    def stream_source(
+        self, session: SparkSession, name: TableName, reader: SparkSourceReader
+    ) -> IcebergSource:
+        """Open a table as a source of streams."""
+        return IcebergSource(session, name, reader, self)
 
     def commit(
         self,

@@ -109,8 +109,7 @@ class QueryObjects:
                     if format_ is None
                     else analyzer.SourceKind.VERSIONED
                 )
-                has_stream = format_ is None or format_.has_streams
-                yield analyzer.Source(name, kind, via, format=provider, has_stream=has_stream)
+                yield analyzer.Source(name, kind, via, format=provider)
         for function in self._functions.values():
             yield analyzer.Source(
                 function.name, analyzer.SourceKind.FUNCTION, (), function.definition

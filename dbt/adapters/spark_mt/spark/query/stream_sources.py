@@ -7,10 +7,13 @@ these tables.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from dbt.adapters.spark_mt.definition.columns import TableName
-from dbt.adapters.spark_mt.execution.table_format import VersionedTables
+from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, VersionedPosition
+from dbt.adapters.spark_mt.execution.ports import SourceSpan
+from dbt.adapters.spark_mt.execution.table_format import VersionedTables, VersionRange
 from dbt.adapters.spark_mt.query.analyzer import FILE_FORMATS, ONLY_STREAMS
 from dbt.adapters.spark_mt.query.text import shape_of
 from dbt.adapters.spark_mt.spark.catalog import objects, source_options
@@ -25,7 +28,9 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.definition.columns import QueryContext
     from dbt.adapters.spark_mt.definition.positions import ChangeKind, Position
+    from dbt.adapters.spark_mt.definition.table_format import TableRef
     from dbt.adapters.spark_mt.execution.ports import StartPosition
+    from dbt.adapters.spark_mt.execution.table_format import SourceTables
     from dbt.adapters.spark_mt.spark.query.sources import SparkSourceReader
 
 
@@ -113,6 +118,91 @@ class StreamSource(Protocol):
     def is_of(self, position: Position) -> bool:
         """Whether a position is one of this very table, and not of one that had its place."""
         ...
+
+
+class VersionedSource:
+    """What the sources of all formats with versions have in common: all but offsets.
+
+    A stream continues with the table that it was opened with.
+
+    Args:
+        spark: A private session, to which the frames belong.
+        name: The table's full name.
+        reader: Reads positions of tables.
+        tables: The format of the table.
+    """
+
+    is_versioned = True
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        name: TableName,
+        reader: SparkSourceReader,
+        tables: SourceTables[Any, str],
+    ) -> None:
+        self._spark = spark
+        self._name = name
+        self._reader = reader
+        self._tables = tables
+
+    def latest(self) -> VersionedPosition:
+        """Return the newest version."""
+        return self._reader.newest(self._name)
+
+    def earliest(self) -> VersionedPosition:
+        """As `StreamSource.earliest`: the oldest version is read as a whole."""
+        return BEFORE_ALL
+
+    def position_at(self, instant_ms: int) -> StartPosition:
+        """Return the version right before the first commit made at or after an instant."""
+        return self._reader.position_at(self._name, instant_ms)
+
+    def identity(self) -> str:
+        """Return the identity of the table, by which offsets name it."""
+        return self._reader.identity(self._name)
+
+    def is_of(self, position: Position) -> bool:
+        """As `StreamSource.is_of`, by the identity of the version."""
+        # A number may also be one of another table, which has the place now.
+        if not isinstance(position, VersionedPosition) or position == BEFORE_ALL:
+            return True
+        commit = self._tables.history.commit(self._table, position.version)
+        return commit is not None and commit.identity == position.identity
+
+    def kind(self, after: Position | None, upto: Position) -> ChangeKind:
+        """Return what happened to the rows between two versions."""
+        begin = BEFORE_ALL if after is None else versioned(after)
+        return self._reader.changes(SourceSpan(self._name, begin, versioned(upto)), net=True)
+
+    def changes_types(
+        self, after: Position, upto: Position, columns: Collection[str] | None
+    ) -> bool:
+        """Whether columns have other types at one version than at another."""
+        if not isinstance(after, VersionedPosition) or not isinstance(upto, VersionedPosition):
+            return False
+        return bool(self._reader.changed_types(SourceSpan(self._name, after, upto, columns)))
+
+    def batch(self, after: Position | None, upto: Position) -> DataFrame:
+        """Open the rows that were added between two versions; all of `upto` for None."""
+        begin = BEFORE_ALL if after is None else versioned(after)
+        range_ = VersionRange(self._table, begin, versioned(upto))
+        return self._spark.sql(self._tables.changes(self._spark).added(range_))
+
+    @cached_property
+    def _table(self) -> TableRef:
+        return self._reader.table(self._name)
+
+
+def versioned(position: Position) -> VersionedPosition:
+    """Return a position that is a version.
+
+    Raises:
+        TypeError: It is none.
+    """
+    if not isinstance(position, VersionedPosition):
+        raise TypeError(f"{position} is no version")  # noqa: TRY003, EM102
+    return position
 
 
 class StreamableTables(VersionedTables["SparkSession", str], Protocol):
