@@ -12,6 +12,7 @@ from enum import Enum
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+from dbt.adapters.spark_mt.adapter.catalog import format_of
 from dbt.adapters.spark_mt.adapter.materialization import Drop, Release, swap
 from dbt.adapters.spark_mt.definition.columns import quote, quote_text
 from dbt.adapters.spark_mt.handle import STAGED
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from dbt.adapters.spark_mt.adapter.materialization import RelationStep
+    from dbt.adapters.spark_mt.definition.table_format import TableFormat
     from dbt.adapters.spark_mt.relation import SparkMTRelation
 
 
@@ -90,20 +92,18 @@ def plan_write(
         existing: What has its name now; None if nothing has.
         file_format: The format of the table; None for a clone, which replaces nothing.
     """
-    placement = Placement.DROP
+    placement, wanted = Placement.DROP, FORMATS.of(file_format)
     if existing is None:
         placement = Placement.REPLACE
-    elif FORMATS.is_default(file_format):
-        placement = _over(existing)
-    elif file_format == "iceberg" and existing.is_iceberg:
-        placement = Placement.REPLACE
+    elif wanted is not None:
+        placement = _over(existing, wanted)
     return TableWrite(placement, relation, existing)
 
 
-def _over(existing: SparkMTRelation) -> Placement:
+def _over(existing: SparkMTRelation, wanted: TableFormat) -> Placement:
     if existing.is_materialized_table:
         return Placement.RELEASE
-    return Placement.REPLACE if existing.is_delta else Placement.STAGE
+    return Placement.REPLACE if format_of(existing) is wanted else Placement.STAGE
 
 
 @dataclass(frozen=True, slots=True)

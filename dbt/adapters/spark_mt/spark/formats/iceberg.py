@@ -67,7 +67,6 @@ CONSTRAINTS = "materialized-table.iceberg-constraints."
 NOT_NULL_EXISTS, NULLS = "NotNullExistsError", "NullsError"
 """Conditions that `iceberg.tables` raises as errors of these names."""
 CATALOG = "org.apache.iceberg.spark.SparkCatalog"
-CATALOG_PREFIX = "spark.sql.catalog."
 CACHE = "cache-enabled"
 _TYPE, _WAREHOUSE = "type", "warehouse"
 _RENAMES_BY_COPY = frozenset({"s3", "s3a", "s3n", "gs", "oss", "cos", "cosn", "obs"})
@@ -146,7 +145,7 @@ def check_cache(catalog: str, conf: Callable[[str], str | None]) -> None:
     Raises:
         MaterializedTableError: It does.
     """
-    key = f"{CATALOG_PREFIX}{catalog}.{CACHE}"
+    key = f"{table_format.CATALOG_PREFIX}{catalog}.{CACHE}"
     if (conf(key) or "true").strip().lower() != "false":
         raise CACHED_CATALOG(catalog=catalog, key=key)
 
@@ -162,7 +161,7 @@ def check_commits(catalog: str, conf: Callable[[str], str | None]) -> None:
         MaterializedTableError: It does not, and that there is one driver is not confirmed.
     """
     type_, warehouse = (
-        (conf(f"{CATALOG_PREFIX}{catalog}.{option}") or "").strip()
+        (conf(f"{table_format.CATALOG_PREFIX}{catalog}.{option}") or "").strip()
         for option in (_TYPE, _WAREHOUSE)
     )
     scheme = warehouse.partition("://")[0].lower() if "://" in warehouse else ""

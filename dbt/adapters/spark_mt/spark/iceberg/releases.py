@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition import conditions, releases
+from dbt.adapters.spark_mt.definition.table_format import CATALOG_PREFIX
 from dbt.adapters.spark_mt.spark.formats import iceberg as iceberg_format
 from dbt.adapters.spark_mt.spark.session.private_session import confs_of
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 _PACKAGES = ("spark.jars.packages", "spark.jars")
-_DOTS = iceberg_format.CATALOG_PREFIX.count(".")
+_DOTS = CATALOG_PREFIX.count(".")
 _NAMED = re.compile(
     r"iceberg-spark-runtime-(?P<spark>\d+\.\d+)_\d+\.\d+[:-](?P<iceberg>\d[^\s,/]*?)(?:\.jar)?(?:,|$)"
 )
@@ -143,6 +144,6 @@ def _pair_of(spark: str) -> Pair | None:
 
 def _catalogs(spark: SparkSession) -> list[str]:
     """Return the names of the Iceberg catalogs of a session."""
-    prefix = iceberg_format.CATALOG_PREFIX
+    prefix = CATALOG_PREFIX
     confs = confs_of(spark, lambda key: key.startswith(prefix) and key.count(".") == _DOTS)
     return [k.removeprefix(prefix) for k, v in confs.items() if v == iceberg_format.CATALOG]
