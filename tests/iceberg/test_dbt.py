@@ -1,4 +1,4 @@
-"""dbt projects with tables of Iceberg in a catalog of its own, beside those of Delta."""
+"""dbt projects with tables of Iceberg in a catalog of its own, in projects with tables of Delta."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from dbt.tests.util import get_connection, run_dbt, run_dbt_and_capture, write_file
+from dbt_common.exceptions import DbtRuntimeError  # noqa: TID251 - what dbt shows
 
 _SEED = "id,origin\n1,EWR\n2,JFK\n3,JFK\n"
 _MODEL = """
@@ -21,7 +22,7 @@ _PROJECT_OF_TWO_CATALOGS = {
 
 
 @pytest.fixture(scope="class")
-def dbt_profile_target(spark):
+def dbt_profile_target(spark):  # noqa: ARG001 - dbt uses the Spark that runs
     """The Spark of all tests of this directory, which dbt finds in its own process."""
     return {"type": "spark_mt", "method": "session", "threads": 1}
 
@@ -38,9 +39,9 @@ def write(project):
     return lambda sql, name: write_file(sql, project.project_root, "models", *name.split("/"))
 
 
-def run_of(name, command="run", expect_pass=True):
+def run_of(name, *, expect_pass=True):
     """Run one node; its message and its facts in run_results.json."""
-    results = run_dbt([command, "--select", name], expect_pass=expect_pass)
+    results = run_dbt(["run", "--select", name], expect_pass=expect_pass)
     written = json.loads(Path("target/run_results.json").read_text(encoding="utf-8"))
     return results.results[-1].message, written["results"][-1]["adapter_response"]
 
@@ -63,7 +64,7 @@ def type_of(project, database, name):
 
 
 class TestMaterializedTable:
-    """One table's life in a project of two catalogs; the tests of this class build on each other."""
+    """One table in a project of two catalogs; the tests of this class build on each other."""
 
     @pytest.fixture(scope="class")
     def project_config_update(self):
@@ -152,7 +153,8 @@ models:
         assert "tables of its catalog are tables of Apache Iceberg" in message
         write(_MODEL, "lake/by_origin.sql")
 
-    def test_docs_have_both_catalogs(self, project):
+    @pytest.mark.usefixtures("project")
+    def test_docs_have_both_catalogs(self):
         catalog = run_dbt(["docs", "generate"])
         node = catalog.nodes["model.test.by_origin"]
         assert (node.metadata.database, node.metadata.type) == ("ice", "materialized_table")
@@ -168,7 +170,10 @@ models:
         (Path(project.project_root) / "models" / "schema.yml").unlink()
         write_file(
             "{{ config(materialized='view') }} select 1 as id",
-            project.project_root, "models", "lake", "v.sql",
+            project.project_root,
+            "models",
+            "lake",
+            "v.sql",
         )
         arguments = ["run-operation", "drop_orphaned_materialized_tables"]
         run_dbt([*arguments, "--args", "{dry_run: false}"])
@@ -224,7 +229,9 @@ models:
     description: it's all
     config: {persist_docs: {relation: true, columns: true}}
     columns:
-      - {name: id, description: "the 'id'", data_tests: [unique, {not_null: {config: {store_failures: true}}}]}
+      - name: id
+        description: "the 'id'"
+        data_tests: [unique, {not_null: {config: {store_failures: true}}}]
 """,
             }
         }
@@ -299,7 +306,8 @@ models:
         ]
         assert set(before) < set(snapshots(ask, f"ice.{schema}.merged"))
 
-    def test_docs_have_columns_of_tables_and_views(self, project):
+    @pytest.mark.usefixtures("project")
+    def test_docs_have_columns_of_tables_and_views(self):
         catalog = run_dbt(["docs", "generate"])
         found = {
             key.rpartition(".")[2]: (node.metadata.type, list(node.columns))
@@ -337,7 +345,9 @@ models:
             ("materialized_table", "materialized_table"),
             ("view", "view"),
         ):
-            write(f"{{{{ config(materialized='{materialization}') }}}} {query}", "lake/all_rows.sql")
+            write(
+                f"{{{{ config(materialized='{materialization}') }}}} {query}", "lake/all_rows.sql"
+            )
             run_of("all_rows")
             assert type_of(project, "ice", "all_rows") == type_
             assert ask(f"select id, origin from {name} order by 1") == [(2, "JFK"), (3, "LGA")]
@@ -348,3 +358,67 @@ models:
             relation = project.adapter.Relation.create(database="ice", schema=schema)
             project.adapter.drop_schema(relation)
         assert (schema,) not in ask("show schemas in ice")
+
+
+class TestSessionAndContracts:
+    """A project whose profile names the catalog of Iceberg."""
+
+    @pytest.fixture(scope="class")
+    def dbt_profile_target(self, spark):  # noqa: ARG002 - dbt uses the Spark that runs
+        return {"type": "spark_mt", "method": "session", "threads": 2, "catalog": "ice"}
+
+    @pytest.fixture(scope="class")
+    def seeds(self):
+        return {"flights.csv": _SEED}
+
+    @pytest.fixture(scope="class")
+    def models(self):
+        query = "select id, origin from {{ ref('flights') }}"
+        contract = "contract={'enforced': true}"
+        return {
+            "ours.sql": f"{{{{ config(materialized='materialized_table', {contract}) }}}} {query}",
+            "plain.sql": f"{{{{ config(materialized='table', {contract}) }}}} {query}",
+            "schema.yml": """
+models:
+  - name: ours
+    columns:
+      - {name: id, data_type: bigint, constraints: [{type: not_null}]}
+      - {name: origin, data_type: string}
+  - name: plain
+    columns:
+      - {name: id, data_type: bigint, constraints: [{type: not_null}]}
+      - {name: origin, data_type: string}
+""",
+        }
+
+    def test_empty_shows_a_view_until_the_table_is_built(self, project, ask):
+        run_dbt(["seed"])
+        run_dbt(["run", "--empty", "--select", "ours"])
+        assert type_of(project, "ice", "ours") == "view"
+        assert ask(f"select * from ice.{project.test_schema}.ours") == []
+
+    def test_not_null_is_in_the_materialized_table_only(self, project, ask):
+        _, log = run_dbt_and_capture(["run"])
+        schema = project.test_schema
+        assert type_of(project, "ice", "ours") == "materialized_table"
+        for name in ("ours", "plain"):
+            assert len(ask(f"select * from ice.{schema}.{name}")) == 3
+        assert "constraint not_null (id): no Apache Iceberg table has it." in log
+        project.run_sql(f"insert into ice.{schema}.flights values (null, 'X')")
+        results = run_dbt(["run"], expect_pass=False)
+        messages = {each.node.name: each.message for each in results}
+        assert "NULL" in messages["ours"]
+        assert len(ask(f"select * from ice.{schema}.ours")) == 3
+        assert len(ask(f"select * from ice.{schema}.plain")) == 4
+
+    def test_debug_names_each_line_that_the_session_lacks(self, project):
+        with get_connection(project.adapter):
+            project.adapter.execute("set spark.wap.branch = audit")
+            with pytest.raises(DbtRuntimeError) as raised:
+                project.adapter.debug_query()
+            project.adapter.execute("reset spark.wap.branch")
+        assert "[MATERIALIZED_TABLE_ICEBERG_SESSION]" in raised.value.msg
+        assert "spark.sql.catalog.cached.cache-enabled: false" in raised.value.msg
+        assert "spark.wap.branch must not be set, but is audit" in raised.value.msg
+        assert "spark.sql.extensions" not in raised.value.msg
+        assert "catalog.ice.cache" not in raised.value.msg

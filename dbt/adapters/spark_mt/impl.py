@@ -233,8 +233,10 @@ class SparkMTAdapter(SparkAdapter):
         return relations
 
     def _views(self, schema: BaseRelation) -> Iterator[SparkMTRelation]:
-        """The views of a schema that SHOW TABLE EXTENDED leaves out: it has those of Spark's own
-        catalog only."""
+        """The views of a schema that SHOW TABLE EXTENDED leaves out.
+
+        It has those of Spark's own catalog only.
+        """
         if is_spark_catalog(schema.database):
             return iter(())
         try:
@@ -548,20 +550,22 @@ class SparkMTAdapter(SparkAdapter):
         return None if statements_of_header(header) else header
 
     @available
-    def constraint_guard(self, model: dict[str, Any]) -> str:
+    def constraint_guard(self, model: dict[str, Any], file_format: str | None) -> str:
         """A condition on the rows of a contracted model, which fails its query at a wrong one."""
-        return plain_tables.constraints_of(model).guard()
+        return plain_tables.constraints_of(model, file_format).guard()
 
     @available
-    def constraint_statements(self, relation: BaseRelation, model: dict[str, Any]) -> list[str]:
+    def constraint_statements(
+        self, relation: BaseRelation, model: dict[str, Any], file_format: str | None
+    ) -> list[str]:
         """The statements that add the constraints of a contract to a plain table."""
-        constraints = plain_tables.constraints_of(model)
+        constraints = plain_tables.constraints_of(model, file_format)
         return list(constraints.statements(materialization.name_of(relation).sql))
 
     @available
-    def constraint_warnings(self, model: dict[str, Any]) -> list[str]:
+    def constraint_warnings(self, model: dict[str, Any], file_format: str | None) -> list[str]:
         """What a plain table has not of the constraints of a contract."""
-        return list(plain_tables.constraints_of(model).warnings)
+        return list(plain_tables.constraints_of(model, file_format).warnings)
 
     # Models of materialized tables
 

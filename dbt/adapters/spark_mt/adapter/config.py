@@ -87,13 +87,13 @@ CONFIG_KEYS = (
     ConfigKey(
         "adopt",
         "if_equal",
-        f"Which existing plain {FORMATS.default.title} table of the model's name is taken over "
-        "without rewriting it, with its rows, files and history. `if_equal` takes one that has the "
-        "rows of the query; the first run computes the query once to compare them. `true` takes "
-        "one whose columns are those of the query, or the first of them. Its rows are trusted to "
-        "be what the query has now, with `{as_of: '2026-11-01 00:00:00'}` at that time; a refresh "
-        "that computes the whole table ends that. `false` takes none. Without effect on a table "
-        "that is a materialized one already.",
+        "Which existing plain table of the model's name is taken over without rewriting it, with "
+        "its rows, files and history. `if_equal` takes one that has the rows of the query; the "
+        "first run computes the query once to compare them. `true` takes one whose columns are "
+        "those of the query, or the first of them. Its rows are trusted to be what the query has "
+        "now, with `{as_of: '2026-11-01 00:00:00'}` at that time; a refresh that computes the "
+        "whole table ends that. `false` takes none. Without effect on a table that is a "
+        "materialized one already.",
     ),
 )
 

@@ -147,18 +147,26 @@ class Constraints:
             yield f"ALTER TABLE {table} ADD CONSTRAINT {quote(name)} CHECK ({expression})"
 
 
-def constraints_of(model: Mapping[str, Any]) -> Constraints:
-    """The constraints of a model as Jinja has it, with `columns` and `constraints`."""
+def constraints_of(model: Mapping[str, Any], file_format: str | None) -> Constraints:
+    """The constraints of a plain table; only those of the default format have any.
+
+    Args:
+        model: The model as Jinja has it, with `columns` and `constraints`.
+        file_format: The format of its table; None for the default one.
+    """
     of_columns = (
         {**each, "columns": [column["name"]]}
         for column in model["columns"].values()
         for each in column.get("constraints", ())
     )
     declared = [*of_columns, *model.get("constraints", ())]
-    not_null = (c for each in declared if each["type"] == "not_null" for c in each["columns"])
+    table_format = FORMATS.default if file_format is None else FORMATS.of(file_format)
+    has_any = table_format is FORMATS.default
+    kept = [each for each in declared if has_any and each["type"] in {"not_null", "check"}]
+    not_null = (c for each in kept if each["type"] == "not_null" for c in each["columns"])
     checks = (
         (each.get("name") or _name_of(each["expression"]), each["expression"])
-        for each in declared
+        for each in kept
         if each["type"] == "check"
     )
     return Constraints(
@@ -166,9 +174,9 @@ def constraints_of(model: Mapping[str, Any]) -> Constraints:
         tuple(checks),
         tuple(
             f"constraint {each['type']} ({', '.join(each.get('columns') or ())}): no "
-            f"{FORMATS.default.title} table has it."
+            f"{table_format.title if table_format else file_format} table has it."
             for each in declared
-            if each["type"] not in {"not_null", "check"} and each.get("warn_unsupported", True)
+            if each not in kept and each.get("warn_unsupported", True)
         ),
     )
 

@@ -116,15 +116,14 @@ def check_loaded(spark: SparkSession) -> None:
 
 
 def check_session(spark: SparkSession) -> None:
-    """Make sure that the sources in Iceberg catalogs can be read in a session.
+    """Make sure that tables in Iceberg catalogs can be read and written in a session.
 
     Raises:
         MaterializedTableError: No Iceberg is tested with this Spark.
-        MaterializedTableError: A catalog keeps tables in a cache.
+        MaterializedTableError: The session is not set up for them.
     """
     check_loaded(spark)
-    for catalog in _catalogs(spark):
-        iceberg_format.check_cache(catalog, lambda key: spark.conf.get(key, None))
+    iceberg_format.check_session(_catalogs(spark), lambda key: spark.conf.get(key, None))
 
 
 def with_uncached_catalogs(known: Mapping[str, str]) -> dict[str, str]:
