@@ -9,6 +9,8 @@ import pytest
 from tests.functional.engine.conftest import started
 from tests.support.delta_package import delta_confs
 
+pytest_plugins = ["dbt.tests.fixtures.project"]
+
 ICEBERG = "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0"
 SQLITE = "org.xerial:sqlite-jdbc:3.50.3.0"
 EXTENSIONS = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"

@@ -404,8 +404,6 @@ FORMAT_WORDS = re.compile(
 """Names of the table format: of its product, its properties, its log and its statements."""
 
 NAMES_A_FORMAT = {
-    "adapter.catalog": "a relation of dbt-spark says whether it is one of Iceberg",
-    "adapter.plain_tables": "dbt's own tables may be of Iceberg, which dbt-spark replaces in place",
     "impl": "a relation of dbt-spark says whether it is one of Iceberg",
     "definition.conditions": "a remedy names VERSION AS OF, which is Spark's own syntax",
     "query.operators": "a scan at a fixed version is written in that syntax again",

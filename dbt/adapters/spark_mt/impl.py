@@ -44,7 +44,7 @@ from dbt.adapters.spark_mt.definition.columns import TableName, quote, quote_tex
 from dbt.adapters.spark_mt.definition.errors import ConfigurationChangedError
 from dbt.adapters.spark_mt.execution import failing_rows
 from dbt.adapters.spark_mt.handle import SparkDatabaseError, logger, translated
-from dbt.adapters.spark_mt.relation import SparkMTRelation
+from dbt.adapters.spark_mt.relation import SparkMTRelation, is_spark_catalog
 from dbt.adapters.spark_mt.spark.delta.releases import check_session
 from dbt.adapters.spark_mt.spark.formats.installed import FORMATS
 from dbt.adapters.spark_mt.spark.iceberg import releases as iceberg_releases
@@ -67,10 +67,15 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.adapter.materialization import RelationStep
     from dbt.adapters.spark_mt.adapter.plain_tables import TableWrite
     from dbt.adapters.spark_mt.api import MaterializedTables
+    from dbt.adapters.spark_mt.definition.table_format import TableFormat
     from dbt.adapters.spark_mt.handle import Row, SparkHandle
 
     Act = Callable[[MaterializedTables, TableName], str]
     """Does something to a table and says what, in a few words."""
+
+
+_WRITTEN = frozenset({"incremental", "seed", "snapshot", "table"})
+"""dbt's materializations that write a table of the format in their config."""
 
 
 class SparkMTAdapter(SparkAdapter):
@@ -117,8 +122,7 @@ class SparkMTAdapter(SparkAdapter):
         node = getattr(config, "model", None)
         if node is None:
             return None
-        if node.config.get("file_format") is None:
-            node.config["file_format"] = FORMATS.default.name
+        self._settle_format(node)
         statements = statements_of_header(node.config.get("sql_header"))
         # A materialized table refuses the key: its query runs again without dbt.
         if not statements or node.config.get("materialized") == "materialized_table":
@@ -132,6 +136,42 @@ class SparkMTAdapter(SparkAdapter):
             self._restore(state)
             raise
         return state
+
+    def _settle_format(self, node: Any) -> None:  # noqa: ANN401 - dbt-core's node
+        """Give a node that names no format that of its catalog.
+
+        Raises:
+            DbtDatabaseError: It would write a table of another one.
+        """
+        given = node.config.get("file_format")
+        if given is None:
+            node.config["file_format"] = self._made_in(node.database).name
+        elif (wanted := FORMATS.of(given)) and node.config.get("materialized") in _WRITTEN:
+            made_in = self._made_in(node.database, wanted)
+            if made_in is not wanted:
+                with translated("config"):
+                    raise conditions.FORMAT_OF_CATALOG(
+                        table=f"{node.database}.{node.schema}.{node.alias}",
+                        format=wanted.title,
+                        name=wanted.name,
+                        catalog=node.database,
+                        made=made_in.title,
+                        madeName=made_in.name,
+                    )
+
+    def _made_in(self, catalog: str, unless_known: TableFormat = FORMATS.default) -> TableFormat:
+        """The format of the tables of a catalog.
+
+        Args:
+            catalog: The catalog.
+            unless_known: The format where the class of the catalog does not say it. If it is the
+                default, Spark's own catalog is not asked.
+        """
+        if is_spark_catalog(catalog) and unless_known is FORMATS.default:
+            return unless_known
+        with self._session(f"looking for the catalog {catalog}") as spark:
+            found = FORMATS.of_catalog(catalog, lambda key: spark.conf.get(key, None))
+        return unless_known if found is None else found
 
     def post_model_hook(self, config: Any, context: Any) -> None:  # noqa: ANN401, ARG002 - as above
         """Undo what `sql_header` set: the next model of this thread has the same session."""
@@ -185,11 +225,27 @@ class SparkMTAdapter(SparkAdapter):
         catalog = schema_relation.database or self.config.credentials.database
         ours = frozenset(name.lower() for name in names)
         relations: list[BaseRelation] = list(listing.relations_of(rows, catalog, ours))
+        relations += self._views(schema_relation)
         manifest = self.get_macro_resolver()
         if manifest is None or getattr(manifest, "functions", None):
             sql = listing.show_functions_sql(schema_relation)
             relations += listing.functions_of(self._fetch(sql), schema_relation, relations)
         return relations
+
+    def _views(self, schema: BaseRelation) -> Iterator[SparkMTRelation]:
+        """The views of a schema that SHOW TABLE EXTENDED leaves out.
+
+        It has those of Spark's own catalog only.
+        """
+        if is_spark_catalog(schema.database):
+            return iter(())
+        try:
+            rows = self._fetch(listing.show_views_sql(schema))
+        except SparkDatabaseError as error:
+            if error.failure.main_condition == "MISSING_CATALOG_ABILITY":
+                return iter(())
+            raise
+        return listing.views_of(rows, schema)
 
     def get_relation(
         self, database: str | None, schema: str, identifier: str
@@ -230,6 +286,16 @@ class SparkMTAdapter(SparkAdapter):
     def check_schema_exists(self, database: str | None, schema: str) -> bool:
         """Whether a schema is there."""
         return schema in self.list_schemas(database or self.config.credentials.database)
+
+    def drop_schema(self, relation: BaseRelation) -> None:
+        """Drop a schema with all that is in it.
+
+        Only Spark's own catalog has CASCADE.
+        """
+        if not is_spark_catalog(relation.database):
+            for each in self.list_relations_without_caching(relation):
+                self.drop_relation(each)  # type: ignore[no-untyped-call]
+        super().drop_schema(relation)
 
     def list_schemas(self, database: str) -> list[str]:
         """The names of a catalog's schemas."""
@@ -326,9 +392,9 @@ class SparkMTAdapter(SparkAdapter):
     # Seeds
 
     @available
-    def is_replaced_in_place(self, file_format: str) -> bool:
-        """Whether a seed of this format is written in one commit."""
-        return FORMATS.is_default(file_format)
+    def is_replaced_in_place(self, file_format: str | None) -> bool:
+        """Whether one commit replaces a table of this format; None for that of its catalog."""
+        return file_format is None or FORMATS.of(file_format) is not None
 
     @classmethod
     def convert_number_type(cls, agate_table: agate.Table, col_idx: int) -> str:
@@ -385,7 +451,8 @@ class SparkMTAdapter(SparkAdapter):
             is_there = existing is not None and spark.catalog.tableExists(name.sql)
         description = self._describe(name) if is_there else None
         with self._session(f"loading {relation}") as spark:
-            found = description and seeds.found_table(spark, name.sql, description)
+            wanted = FORMATS.of(config.get("file_format"))
+            found = description and seeds.found_table(spark, name.sql, description, wanted)
             if found and existing is not None and existing.is_materialized_table:
                 found = replace(found, is_replaceable=False)
             action = seeds.write_seed(
@@ -483,28 +550,31 @@ class SparkMTAdapter(SparkAdapter):
         return None if statements_of_header(header) else header
 
     @available
-    def constraint_guard(self, model: dict[str, Any]) -> str:
+    def constraint_guard(self, model: dict[str, Any], file_format: str | None) -> str:
         """A condition on the rows of a contracted model, which fails its query at a wrong one."""
-        return plain_tables.constraints_of(model).guard()
+        return plain_tables.constraints_of(model, file_format).guard()
 
     @available
-    def constraint_statements(self, relation: BaseRelation, model: dict[str, Any]) -> list[str]:
+    def constraint_statements(
+        self, relation: BaseRelation, model: dict[str, Any], file_format: str | None
+    ) -> list[str]:
         """The statements that add the constraints of a contract to a plain table."""
-        constraints = plain_tables.constraints_of(model)
+        constraints = plain_tables.constraints_of(model, file_format)
         return list(constraints.statements(materialization.name_of(relation).sql))
 
     @available
-    def constraint_warnings(self, model: dict[str, Any]) -> list[str]:
+    def constraint_warnings(self, model: dict[str, Any], file_format: str | None) -> list[str]:
         """What a plain table has not of the constraints of a contract."""
-        return list(plain_tables.constraints_of(model).warnings)
+        return list(plain_tables.constraints_of(model, file_format).warnings)
 
     # Models of materialized tables
 
     @available.parse(lambda *_, **__: None)
     def materialized_table_settings(self, config: Any) -> ModelSettings | None:  # noqa: ANN401 - Jinja's config object
         """The validated config of the model that runs."""
+        made_in = self._made_in(config.model.database)
         with translated("config"):
-            return settings_of(config.model, self.config.models)
+            return settings_of(config.model, self.config.models, made_in)
 
     @available
     def require_sql(self, model: dict[str, Any], materialized: str) -> None:
@@ -654,7 +724,9 @@ class SparkMTAdapter(SparkAdapter):
         with translated("plan"):
             models = operations.select_models(operations.nodes_in_order(manifest), select)
             tables = self._handle().tables()
-            project = operations.Project(self.config, manifest, tables, self._existing)
+            project = operations.Project(
+                self.config, manifest, tables, self._existing, self._made_in
+            )
             return operations.plan_models(project, models, full_refresh=full_refresh)
 
     def _existing(self, name: TableName) -> SparkMTRelation | None:

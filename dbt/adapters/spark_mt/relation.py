@@ -10,6 +10,9 @@ from dbt.adapters.spark.relation import SparkQuotePolicy, SparkRelation
 from dbt.adapters.utils import classproperty
 from dbt_common.dataclass_schema import StrEnum
 
+SPARK_CATALOG = "spark_catalog"
+"""Spark's own catalog."""
+
 
 class SparkMTRelationType(StrEnum):
     """dbt's relation types and ours; an enum with members cannot be extended."""
@@ -90,3 +93,13 @@ class SparkMTRelation(SparkRelation):
     def is_materialized_table(self) -> bool:
         """Whether this is one of ours."""
         return self.type == SparkMTRelationType.MaterializedTable
+
+    @property
+    def is_in_spark_catalog(self) -> bool:
+        """Whether it is in Spark's own catalog."""
+        return is_spark_catalog(self.database)
+
+
+def is_spark_catalog(catalog: str | None) -> bool:
+    """Whether a catalog is Spark's own, to which names without one belong."""
+    return (catalog or SPARK_CATALOG).lower() == SPARK_CATALOG

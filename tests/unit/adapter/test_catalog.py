@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from dbt.adapters.spark_mt.adapter.catalog import (
     Description,
     catalog_rows,
     catalog_table,
+    format_of,
     functions_of,
     information_of,
     read_description,
@@ -13,9 +16,12 @@ from dbt.adapters.spark_mt.adapter.catalog import (
     relations_of,
     show_functions_sql,
     show_tables_sql,
+    show_views_sql,
+    views_of,
 )
 from dbt.adapters.spark_mt.execution.show import Figure
 from dbt.adapters.spark_mt.relation import SparkMTRelation
+from dbt.adapters.spark_mt.spark.formats.installed import FORMATS
 
 SCHEMA = SparkMTRelation.create(database="spark_catalog", schema="s")
 TABLE = SparkMTRelation.create(
@@ -29,6 +35,17 @@ def test_functions_are_listed_unless_a_table_has_their_name():
     assert (found.database, found.schema, found.identifier) == ("spark_catalog", "s", "up_to")
     assert found.is_function
     assert show_functions_sql(SCHEMA) == "SHOW USER FUNCTIONS IN `spark_catalog`.`s`"
+
+
+def test_functions_of_extensions_are_in_no_schema():
+    assert list(functions_of([("table_changes",)], SCHEMA, [])) == []
+
+
+def test_views_of_other_catalogs_are_listed():
+    schema = SparkMTRelation.create(database="lake", schema="s")
+    (found,) = views_of([("s", "v", False), ("", "of_the_session", True)], schema)
+    assert (str(found), found.is_view) == ("lake.s.v", True)
+    assert show_views_sql(schema) == "SHOW VIEWS IN `lake`.`s`"
 
 
 def test_a_relation_of_the_catalog_has_columns_and_figures():
@@ -89,3 +106,37 @@ def test_description():
     assert found.facts == {"Type": "VIEW", "Owner": "me"}
     view = relation_of(("c", "s", "t"), information_of(found), materialized=False)
     assert view.type == "view"
+
+
+def test_description_of_a_view_of_another_catalog():
+    rows = [("id", "int", ""), ("", "", ""), ("# Detailed View Information", "", "")]
+    found = read_description([*rows, ("Comment", "ours", "")])
+    assert (found.columns, found.facts) == (
+        (("id", "int", None),),
+        {"Type": "VIEW", "Comment": "ours"},
+    )
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [
+            ("# Partition Information", "", ""),
+            ("# col_name", "data_type", "comment"),
+            ("day", "date", None),
+            ("k", "int", None),
+        ],
+        [("# Partitioning", "", ""), ("Part 0", "day", ""), ("Part 1", "k", "")],
+    ],
+)
+def test_partitions_are_columns_or_functions_of_them(rows):
+    described = [("day", "date", None), ("k", "int", None), ("", "", ""), *rows, ("", "", "")]
+    assert read_description(described).partitioned_by == ("day", "k")
+
+
+@pytest.mark.parametrize(("provider", "format_"), [("delta", "delta"), ("iceberg", "iceberg")])
+def test_a_plain_table_has_a_format(provider, format_):
+    path, information = ("c", "s", "t"), f"Type: MANAGED\nProvider: {provider}\n"
+    assert format_of(relation_of(path, information, materialized=False)) is FORMATS.of(format_)
+    assert format_of(relation_of(path, information, materialized=True)) is None
+    assert format_of(relation_of(path, "Provider: parquet\n", materialized=False)) is None

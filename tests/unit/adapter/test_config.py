@@ -13,6 +13,7 @@ from dbt.adapters.spark_mt.adapter.config import (
 from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.modes import Wait
 from dbt.adapters.spark_mt.execution.results import AdoptionTerms
+from dbt.adapters.spark_mt.spark.formats.installed import FORMATS
 from tests.support.errors import raises
 from tests.support.parses import counted_parses
 
@@ -271,3 +272,15 @@ def test_incremental_is_an_option(value, option):
     assert settings(incremental=value).options == (("incremental", option),)
     (violation,) = violations(incremental="always")
     assert violation.startswith("incremental")
+
+
+def test_the_format_is_that_of_the_catalog():
+    delta, iceberg = FORMATS.known
+    values = {"file_format": "iceberg"}
+    assert validate_config("m", values, values, iceberg) == ModelSettings()
+    (text,) = violations(**values)
+    assert "so it is delta or left out, but was: 'iceberg'. Name a catalog of" in text
+    with raises(conditions.INVALID_CONFIG) as raised:
+        validate_config("m", {"file_format": "parquet"}, {}, iceberg)
+    assert raised.value.violations[0].endswith("so it is iceberg or left out, but was: 'parquet'.")
+    assert validate_config("m", {"file_format": delta.name}, {}) == ModelSettings()

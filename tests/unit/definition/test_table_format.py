@@ -19,11 +19,13 @@ def made(name, **given):
 ONE = made(
     "one",
     maintained=("one.kept.",),
+    catalog_class="OneCatalog",
     conditions=Conditions(frozenset({"ONE_FIRST"}), by_class={"OneException": "ONE_FIRST"}),
     confs=EngineConfs(local={"one.local": "1"}, not_copied=("one.fence",)),
 )
 OTHER = made(
     "other",
+    catalogs=frozenset({"OtherCatalog"}),
     conditions=Conditions(frozenset({"OTHER_FIRST"}), no_table=frozenset({"NO_OTHER"})),
     confs=EngineConfs(local={"other.local": "2"}, not_copied=("other.fence",)),
 )
@@ -41,6 +43,16 @@ def test_a_provider_has_a_format_in_any_case(provider, found):
 def test_the_first_format_is_the_default():
     assert FORMATS.default is ONE
     assert FORMATS.names == ("one", "other")
+
+
+@pytest.mark.parametrize(
+    ("catalog", "found"),
+    [("own", ONE), ("lake", OTHER), ("strange", None), ("missing", None)],
+)
+def test_a_catalog_has_the_format_of_its_class(catalog, found):
+    classes = {"own": "OneCatalog", "lake": "OtherCatalog", "strange": "StrangeCatalog"}
+    confs = {f"spark.sql.catalog.{name}": value for name, value in classes.items()}
+    assert FORMATS.of_catalog(catalog, confs.get) is found
 
 
 def test_an_error_is_looked_up_in_the_conditions_of_all_formats():

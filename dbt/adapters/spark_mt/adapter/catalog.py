@@ -22,11 +22,15 @@ if TYPE_CHECKING:
     from dbt.adapters.base.relation import BaseRelation
     from pyspark.sql.types import StructField, StructType
 
+    from dbt.adapters.spark_mt.definition.table_format import TableFormat
     from dbt.adapters.spark_mt.execution.show import Figure
     from dbt.adapters.spark_mt.handle import Row
 
 
 _PARTITIONS = "# Partition Information"
+_TRANSFORMS = "# Partitioning"
+"""The heading where a partition is a function of a column."""
+_VIEW = "# Detailed View Information"
 
 
 class Description(NamedTuple):
@@ -35,7 +39,7 @@ class Description(NamedTuple):
     Args:
         columns: Name, type and comment of each column.
         facts: Of the table, such as Type, Provider, Owner, Comment, Statistics.
-        partitioned_by: The partition columns.
+        partitioned_by: The partition columns, or functions of columns.
     """
 
     columns: tuple[tuple[str, str, str | None], ...]
@@ -47,6 +51,11 @@ def show_tables_sql(schema: BaseRelation) -> str:
     """The statement that lists a schema."""
     parts = (schema.database, schema.schema)
     return f"SHOW TABLE EXTENDED IN {'.'.join(quote(p) for p in parts if p)} LIKE '*'"
+
+
+def show_views_sql(schema: BaseRelation) -> str:
+    """The statement that lists the views of a schema outside of Spark's own catalog."""
+    return f"SHOW VIEWS IN {'.'.join(quote(p) for p in (schema.database, schema.schema) if p)}"
 
 
 def show_functions_sql(schema: BaseRelation) -> str:
@@ -64,14 +73,14 @@ def functions_of(
     one that it knows.
 
     Args:
-        rows: The full name.
+        rows: The full name; functions of extensions, which are in no schema, have no full name.
         schema: The listed schema.
         others: The schema's tables and views.
     """
     taken = {str(relation.identifier).lower() for relation in others}
     for (full_name,) in rows:
-        name = full_name.rpartition(".")[2]
-        if name.lower() not in taken:
+        place, _, name = full_name.rpartition(".")
+        if place and name.lower() not in taken:
             yield SparkMTRelation.create(
                 database=schema.database,
                 schema=schema.schema,
@@ -96,6 +105,18 @@ def relations_of(
             yield relation_of((catalog, schema, name), information, materialized=is_ours)
 
 
+def views_of(rows: Iterable[Row], schema: BaseRelation) -> Iterator[SparkMTRelation]:
+    """The views in the rows of SHOW VIEWS, without the session's temporary views."""
+    for _, name, is_temporary in rows:
+        if not is_temporary:
+            yield SparkMTRelation.create(
+                database=schema.database,
+                schema=schema.schema,
+                identifier=name,
+                type=SparkMTRelationType.View,  # type: ignore[arg-type]
+            )
+
+
 def relation_of(
     path: tuple[str, str, str], information: str, *, materialized: bool
 ) -> SparkMTRelation:
@@ -111,16 +132,24 @@ def relation_of(
     """
     catalog, schema, name = path
     kind = SparkMTRelationType.View if "Type: VIEW" in information else SparkMTRelationType.Table
+    formats = {
+        f"is_{each.name}": not materialized and f"Provider: {each.name}" in information
+        for each in FORMATS.known
+    }
     return SparkMTRelation.create(
         database=catalog,
         schema=schema,
         identifier=name,
         type=SparkMTRelationType.MaterializedTable if materialized else kind,  # type: ignore[arg-type]
         information=information,
-        is_delta=not materialized and f"Provider: {FORMATS.default.name}" in information,
-        is_iceberg=not materialized and "Provider: iceberg" in information,
         is_hudi="Provider: hudi" in information,
+        **formats,
     )
+
+
+def format_of(relation: SparkMTRelation) -> TableFormat | None:
+    """The format of a plain table that was listed; None where its tables keep no versions."""
+    return next((each for each in FORMATS.known if getattr(relation, f"is_{each.name}")), None)
 
 
 def read_description(rows: Iterable[Row]) -> Description:
@@ -133,10 +162,12 @@ def read_description(rows: Iterable[Row]) -> Description:
         if not name or name.startswith("# "):
             # the heading of the columns below is one more line with a hash
             heading = heading if heading == _PARTITIONS and name else name or None
+            if heading == _VIEW:
+                facts["Type"] = "VIEW"
         elif heading == "":
             columns.append((name, value, comment or None))
-        elif heading == _PARTITIONS:
-            partitioned_by.append(name)
+        elif heading in {_PARTITIONS, _TRANSFORMS}:
+            partitioned_by.append(name if heading == _PARTITIONS else value)
         else:
             facts.setdefault(name, value)
     return Description(tuple(columns), facts, tuple(partitioned_by))

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from dbt.adapters.spark_mt.definition.columns import Pairs
+    from dbt.adapters.spark_mt.definition.table_format import TableFormat
     from dbt.adapters.spark_mt.execution.results import RefreshPolicy
     from dbt.adapters.spark_mt.statements.clauses import Clause
 
@@ -86,13 +87,13 @@ CONFIG_KEYS = (
     ConfigKey(
         "adopt",
         "if_equal",
-        f"Which existing plain {FORMATS.default.title} table of the model's name is taken over "
-        "without rewriting it, with its rows, files and history. `if_equal` takes one that has the "
-        "rows of the query; the first run computes the query once to compare them. `true` takes "
-        "one whose columns are those of the query, or the first of them. Its rows are trusted to "
-        "be what the query has now, with `{as_of: '2026-11-01 00:00:00'}` at that time; a refresh "
-        "that computes the whole table ends that. `false` takes none. Without effect on a table "
-        "that is a materialized one already.",
+        "Which existing plain table of the model's name is taken over without rewriting it, with "
+        "its rows, files and history. `if_equal` takes one that has the rows of the query; the "
+        "first run computes the query once to compare them. `true` takes one whose columns are "
+        "those of the query, or the first of them. Its rows are trusted to be what the query has "
+        "now, with `{as_of: '2026-11-01 00:00:00'}` at that time; a refresh that computes the "
+        "whole table ends that. `false` takes none. Without effect on a table that is a "
+        "materialized one already.",
     ),
 )
 
@@ -173,6 +174,24 @@ def read_word(known: Collection[_Word]) -> Callable[[Any], _Word]:
             hint = did_you_mean(word, known)
             raise conditions.INVALID_VALUE(detail=f"is one of {listed}, but was: {value!r}.{hint}")
         return found
+
+    return read
+
+
+def read_format(made_in: TableFormat) -> Callable[[Any], str]:
+    """A reader of the format of a table, which is the one of its catalog."""
+
+    def read(value: Any) -> str:  # noqa: ANN401
+        if str(value).lower() != made_in.name:
+            others = [each for each in FORMATS.known if each is not made_in]
+            other = next((each for each in others if each is FORMATS.of(str(value))), None)
+            remedy = f" Name a catalog of {other.title} with `database`." if other else ""
+            detail = (
+                f"the tables of its catalog are tables of {made_in.title}, so it is "
+                f"{made_in.name} or left out, but was: {value!r}.{remedy}"
+            )
+            raise conditions.INVALID_VALUE(detail=detail)
+        return made_in.name
 
     return read
 
@@ -462,7 +481,12 @@ class _Reader:
         return options
 
 
-def validate_config(model: str, values: Mapping[str, Any], own: Collection[str]) -> ModelSettings:
+def validate_config(
+    model: str,
+    values: Mapping[str, Any],
+    own: Collection[str],
+    made_in: TableFormat = FORMATS.default,
+) -> ModelSettings:
     """Check a model's config as a whole.
 
     Args:
@@ -470,6 +494,7 @@ def validate_config(model: str, values: Mapping[str, Any], own: Collection[str])
         values: Everything that was set for the model, at whatever level.
         own: The keys that were set on the model itself. Others are inherited from the project,
             which may hold them for other models: what we do not know there is only warned about.
+        made_in: The format of the tables that are made in the model's catalog.
 
     Raises:
         MaterializedTableError: With every violation.
@@ -481,7 +506,7 @@ def validate_config(model: str, values: Mapping[str, Any], own: Collection[str])
         del given["freshness"]  # both are usable on one model, and the explicit interval wins
     strange = {key: _unknown_key(key, given) for key in given if key not in KNOWN_KEYS}
     reader = _Reader(given, own, [text for key, text in strange.items() if key in own])
-    reader.read("file_format", read_word((FORMATS.default.name,)), "")
+    reader.read("file_format", read_format(made_in), "")
     if is_beside and interval != of_dbt:
         reader.check("freshness", check_thresholds, of_dbt)
     settings = ModelSettings(
@@ -517,12 +542,17 @@ def _unknown_key(key: str, values: Mapping[str, Any]) -> str:
     return f"{key}: is no config of a materialized table.{did_you_mean(key, known)}"
 
 
-def settings_of(node: Any, project_models: Mapping[str, Any]) -> ModelSettings:  # noqa: ANN401 - dbt-core's node
+def settings_of(
+    node: Any,  # noqa: ANN401 - dbt-core's node
+    project_models: Mapping[str, Any],
+    made_in: TableFormat = FORMATS.default,
+) -> ModelSettings:
     """Validate the config of a model.
 
     Args:
         node: The parsed model.
         project_models: What `dbt_project.yml` says under `models`.
+        made_in: The format of the tables that are made in the model's catalog.
 
     Raises:
         MaterializedTableError: With every violation.
@@ -536,7 +566,7 @@ def settings_of(node: Any, project_models: Mapping[str, Any]) -> ModelSettings: 
         values["freshness"] = written if is_freshness_of_dbt(written) else None
     inherited = dict(inherited_config(project_models, node.fqn))
     own = {key for key in values if key not in inherited or inherited[key] != values[key]}
-    return validate_config(node.name, values, own)
+    return validate_config(node.name, values, own, made_in)
 
 
 def inherited_config(models: Mapping[str, Any], fqn: Sequence[str]) -> Iterator[tuple[str, Any]]:

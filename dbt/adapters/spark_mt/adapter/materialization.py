@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from dbt.adapters.spark_mt.adapter.catalog import format_of
 from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.execution import results
@@ -154,8 +155,9 @@ def decide(
     if existing is None or existing.is_materialized_table:
         method = Method.REPLACE if full_refresh else Method.ALTER
         return Decision(method, ours, ours, existing, validates)
-    # A table of another format has no versions to compare, and is refused in any case.
-    is_adopted = settings.adopt is not None and (existing.is_delta or not settings.adopt.if_equal)
+    # A table without versions cannot be compared, and is refused in any case.
+    is_comparable = format_of(existing) is not None
+    is_adopted = settings.adopt is not None and (is_comparable or not settings.adopt.if_equal)
     if is_adopted and existing.is_table and not full_refresh:
         return Decision(Method.ADOPT, ours, ours, existing, validates, settings.adopt)
     if not (existing.is_view or full_refresh or validates):

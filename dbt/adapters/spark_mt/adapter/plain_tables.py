@@ -12,6 +12,7 @@ from enum import Enum
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+from dbt.adapters.spark_mt.adapter.catalog import format_of
 from dbt.adapters.spark_mt.adapter.materialization import Drop, Release, swap
 from dbt.adapters.spark_mt.definition.columns import quote, quote_text
 from dbt.adapters.spark_mt.handle import STAGED
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from dbt.adapters.spark_mt.adapter.materialization import RelationStep
+    from dbt.adapters.spark_mt.definition.table_format import TableFormat
     from dbt.adapters.spark_mt.relation import SparkMTRelation
 
 
@@ -90,20 +92,18 @@ def plan_write(
         existing: What has its name now; None if nothing has.
         file_format: The format of the table; None for a clone, which replaces nothing.
     """
-    placement = Placement.DROP
+    placement, wanted = Placement.DROP, FORMATS.of(file_format)
     if existing is None:
         placement = Placement.REPLACE
-    elif FORMATS.is_default(file_format):
-        placement = _over(existing)
-    elif file_format == "iceberg" and existing.is_iceberg:
-        placement = Placement.REPLACE
+    elif wanted is not None:
+        placement = _over(existing, wanted)
     return TableWrite(placement, relation, existing)
 
 
-def _over(existing: SparkMTRelation) -> Placement:
+def _over(existing: SparkMTRelation, wanted: TableFormat) -> Placement:
     if existing.is_materialized_table:
         return Placement.RELEASE
-    return Placement.REPLACE if existing.is_delta else Placement.STAGE
+    return Placement.REPLACE if format_of(existing) is wanted else Placement.STAGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,18 +147,26 @@ class Constraints:
             yield f"ALTER TABLE {table} ADD CONSTRAINT {quote(name)} CHECK ({expression})"
 
 
-def constraints_of(model: Mapping[str, Any]) -> Constraints:
-    """The constraints of a model as Jinja has it, with `columns` and `constraints`."""
+def constraints_of(model: Mapping[str, Any], file_format: str | None) -> Constraints:
+    """The constraints of a plain table; only those of the default format have any.
+
+    Args:
+        model: The model as Jinja has it, with `columns` and `constraints`.
+        file_format: The format of its table; None for the default one.
+    """
     of_columns = (
         {**each, "columns": [column["name"]]}
         for column in model["columns"].values()
         for each in column.get("constraints", ())
     )
     declared = [*of_columns, *model.get("constraints", ())]
-    not_null = (c for each in declared if each["type"] == "not_null" for c in each["columns"])
+    table_format = FORMATS.default if file_format is None else FORMATS.of(file_format)
+    has_any = table_format is FORMATS.default
+    kept = [each for each in declared if has_any and each["type"] in {"not_null", "check"}]
+    not_null = (c for each in kept if each["type"] == "not_null" for c in each["columns"])
     checks = (
         (each.get("name") or _name_of(each["expression"]), each["expression"])
-        for each in declared
+        for each in kept
         if each["type"] == "check"
     )
     return Constraints(
@@ -166,9 +174,9 @@ def constraints_of(model: Mapping[str, Any]) -> Constraints:
         tuple(checks),
         tuple(
             f"constraint {each['type']} ({', '.join(each.get('columns') or ())}): no "
-            f"{FORMATS.default.title} table has it."
+            f"{table_format.title if table_format else file_format} table has it."
             for each in declared
-            if each["type"] not in {"not_null", "check"} and each.get("warn_unsupported", True)
+            if each not in kept and each.get("warn_unsupported", True)
         ),
     )
 

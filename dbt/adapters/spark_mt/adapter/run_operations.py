@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.adapter.materialization import Decision
     from dbt.adapters.spark_mt.api import Declared, MaterializedTables
     from dbt.adapters.spark_mt.changes.drift import Drift
+    from dbt.adapters.spark_mt.definition.table_format import TableFormat
     from dbt.adapters.spark_mt.execution.results import RefreshOutcome
     from dbt.adapters.spark_mt.relation import SparkMTRelation
 
@@ -259,12 +260,14 @@ class Project:
         manifest: Of the project.
         tables: The materialized tables.
         existing: Returns the relation that has a name; None if none has.
+        made_in: Returns the format of the tables that are made in a catalog.
     """
 
     config: Any
     manifest: Any
     tables: MaterializedTables
     existing: Callable[[TableName], SparkMTRelation | None]
+    made_in: Callable[[str], TableFormat]
 
 
 def plan_models(project: Project, models: Iterable[ModelNode], *, full_refresh: bool) -> PlanReport:
@@ -334,7 +337,8 @@ def _rendered(
     context = generate_runtime_model_context(node, config, manifest)
     with translated("config"):
         require_sql(context["model"], MATERIALIZED_TABLE)
-        settings = settings_of(context["config"].model, config.models)
+        made_in = project.made_in(node.database)
+        settings = settings_of(context["config"].model, config.models, made_in)
     wanted = node.config.get("full_refresh")
     replaces = full_refresh if wanted is None else bool(wanted)
     decision = decide(context["this"], existing, settings, full_refresh=replaces)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.adapter.catalog import Description
     from dbt.adapters.spark_mt.definition.columns import Pairs
+    from dbt.adapters.spark_mt.definition.table_format import TableFormat
 
 
 _CELLS, _ROWS = "__dbt_seed_cells", "__dbt_seed_rows"
@@ -193,8 +194,10 @@ def configured_table(config: Mapping[str, Any], comment: str | None, alias: str)
     )
 
 
-def found_table(spark: SparkSession, name: str, description: Description) -> SeedTable:
-    """Return the table that has a seed's name now."""
+def found_table(
+    spark: SparkSession, name: str, description: Description, wanted: TableFormat | None
+) -> SeedTable:
+    """Return the table that has a seed's name now, where the seed is to be of a format."""
     facts = description.facts
     properties = spark.sql(f"SHOW TBLPROPERTIES {name}").collect()
     return SeedTable(
@@ -203,7 +206,7 @@ def found_table(spark: SparkSession, name: str, description: Description) -> See
         properties=tuple((row[0], row[1]) for row in properties),
         comment=facts.get("Comment"),
         location=facts.get("Location"),
-        is_replaceable=FORMATS.is_default(facts.get("Provider")),
+        is_replaceable=FORMATS.of(facts.get("Provider")) is wanted,
     )
 
 

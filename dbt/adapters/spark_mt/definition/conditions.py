@@ -1985,6 +1985,18 @@ CATALOGS_FILE = _dbt(
         "config, or the profile with `catalog: {name}`."
     ),
 )
+FORMAT_OF_CATALOG = _dbt(
+    "MATERIALIZED_TABLE_FORMAT_OF_CATALOG",
+    "A model names a table format that the tables of its catalog do not have.",
+    text=(
+        "{table} is to be a table of {format} (`file_format: {name}`), and the tables of the "
+        "catalog {catalog} are tables of {made}."
+    ),
+    remedy=(
+        "Write `file_format: {madeName}` or leave it out, or name a catalog of {format} with "
+        "`database`. Nothing was changed."
+    ),
+)
 CONFIGURATION_CHANGED = Condition(
     error_classes.ConfigurationChangedError,
     Group.DBT,

@@ -13,11 +13,13 @@ from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from dbt.adapters.spark_mt.definition.columns import TableName
 
 
+CATALOG_PREFIX = "spark.sql.catalog."
+"""How the confs of catalogs begin; the conf with the name of a catalog alone is its class."""
 SINGLE_DRIVER = "spark.materialized-table.single-driver"
 """The setting that confirms that one Spark driver writes the tables of a warehouse."""
 
@@ -191,6 +193,17 @@ class TableFormats:
         """Return the format of a provider, in any case; None where its tables have no versions."""
         folded = (provider or "").lower()
         return next((each for each in self.known if each.name == folded), None)
+
+    def of_catalog(self, catalog: str, conf: Callable[[str], str | None]) -> TableFormat | None:
+        """Return the format of the tables of a catalog; None where its class does not say it.
+
+        Args:
+            catalog: The catalog.
+            conf: Returns the value of a conf, or None without one.
+        """
+        class_ = conf(f"{CATALOG_PREFIX}{catalog}")
+        known = (each for each in self.known if class_ in {each.catalog_class, *each.catalogs})
+        return next(known, None) if class_ else None
 
     def is_default(self, provider: str | None) -> bool:
         """Whether a provider, in any case, is that of the format of tables that name none."""

@@ -69,6 +69,47 @@ def test_a_catalog_with_a_cache_is_refused(value, is_refused):
     }
 
 
+SOUND = {
+    iceberg_format.EXTENSIONS_KEY: f"org.example.Other,{iceberg_format.EXTENSION}",
+    "spark.sql.catalog.ice.cache-enabled": "false",
+}
+
+
+@pytest.mark.parametrize(
+    ("confs", "line"),
+    [
+        (
+            {iceberg_format.EXTENSIONS_KEY: "org.example.Other"},
+            f"spark.sql.extensions: org.example.Other,{iceberg_format.EXTENSION} (",
+        ),
+        ({iceberg_format.EXTENSIONS_KEY: ""}, f"spark.sql.extensions: {iceberg_format.EXTENSION}"),
+        (
+            {"spark.sql.catalog.ice.cache-enabled": "true"},
+            "spark.sql.catalog.ice.cache-enabled: false (",
+        ),
+        ({"spark.wap.branch": "audit"}, "spark.wap.branch must not be set, but is audit ("),
+        ({"spark.wap.id": "7"}, "spark.wap.id must not be set, but is 7 ("),
+    ],
+)
+def test_each_line_that_a_session_lacks_is_named(confs, line):
+    with raises(iceberg_format.SESSION) as raised:
+        iceberg_format.check_session(["ice"], {**SOUND, **confs}.get)
+    (problem,) = raised.value.violations
+    assert problem.startswith(line)
+
+
+def test_a_sound_session_and_one_without_catalogs_are_not_refused():
+    iceberg_format.check_session(["ice"], SOUND.get)
+    iceberg_format.check_session([], {}.get)
+
+
+def test_all_lines_are_named_at_once():
+    with raises(iceberg_format.SESSION) as raised:
+        iceberg_format.check_session(["a", "b"], {"spark.wap.id": "7"}.get)
+    assert raised.value.parameters == {"catalogs": "a, b"}
+    assert len(raised.value.violations) == 4
+
+
 @pytest.mark.parametrize(
     ("options", "is_refused"),
     [

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from dbt.adapters.spark_mt.definition.table_format import TableRef
+from dbt.adapters.spark_mt.definition.table_format import CATALOG_PREFIX, TableRef
 from dbt.adapters.spark_mt.execution.table_format import TableDescription
 from dbt.adapters.spark_mt.query.analyzer import SourceKind
 from dbt.adapters.spark_mt.spark.catalog.objects import (
@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 _FILES_GONE = "table whose files are gone"
 _DETAILED = "# Detailed Table Information"
 _CLUSTERING = "clusteringColumns"
-_CATALOG_PREFIX = "spark.sql.catalog."
-_CATALOG_CLASS = f"{_CATALOG_PREFIX}spark_catalog"
+_CATALOG_CLASS = f"{CATALOG_PREFIX}spark_catalog"
 SPARK_CATALOG = "spark_catalog"
 """Spark's own catalog."""
 
@@ -92,7 +91,7 @@ class TableDetails:
         return self._tables.written_by(self.format_in(name.catalog or ""), name)
 
     def _class_of(self, catalog: str) -> str:
-        return self._spark.conf.get(f"{_CATALOG_PREFIX}{catalog}", None) or ""
+        return self._spark.conf.get(f"{CATALOG_PREFIX}{catalog}", None) or ""
 
     def forget(self, name: TableName | None = None) -> None:
         """Read details again from now on, of one table or of all: the catalog may have changed."""
@@ -251,7 +250,7 @@ class _DriverCatalog:
             None for anything else, and for a table to which the catalog adds options.
         """
         if name.catalog != SPARK_CATALOG:
-            class_ = self._spark.conf.get(f"{_CATALOG_PREFIX}{name.catalog}", None) or ""
+            class_ = self._spark.conf.get(f"{CATALOG_PREFIX}{name.catalog}", None) or ""
             return self._tables.made_in(class_).find(name)
         if not is_connect(self._spark) and self._has_class_of_a_format():
             with spark_errors.suppress_spark_errors():  # the statements say why there is none

@@ -14,7 +14,7 @@ from dbt.adapters.spark_mt.definition import table_format
 from dbt.adapters.spark_mt.definition.errors import Condition, Group, MaterializedTableError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
 _condition = partial(Condition, MaterializedTableError, Group.SPARK)
 CACHED_CATALOG = _condition(
@@ -45,6 +45,15 @@ HADOOP_CATALOG = _condition(
         "spark-defaults.conf. Nothing was changed."
     ),
 )
+SESSION = _condition(
+    "MATERIALIZED_TABLE_ICEBERG_SESSION",
+    "A session that has catalogs of Iceberg lacks confs, or has some that it must not have.",
+    text="This session is not set up for its catalogs of Apache Iceberg ({catalogs}):",
+    remedy=(
+        "Correct these lines where this Spark is started: under `server_side_parameters` of the "
+        "profile, in spark-defaults.conf or by `--conf`. Start it again. Nothing was changed."
+    ),
+)
 UNSUPPORTED_ICEBERG = _condition(
     "MATERIALIZED_TABLE_UNSUPPORTED_ICEBERG",
     "An Apache Iceberg and a Spark that are not tested together.",
@@ -67,8 +76,11 @@ CONSTRAINTS = "materialized-table.iceberg-constraints."
 NOT_NULL_EXISTS, NULLS = "NotNullExistsError", "NullsError"
 """Conditions that `iceberg.tables` raises as errors of these names."""
 CATALOG = "org.apache.iceberg.spark.SparkCatalog"
-CATALOG_PREFIX = "spark.sql.catalog."
 CACHE = "cache-enabled"
+EXTENSIONS_KEY = "spark.sql.extensions"
+EXTENSION = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
+_BRANCHES = ("spark.wap.branch", "spark.wap.id")
+"""With one of these, a session writes tables with `write.wap.enabled` elsewhere than on `main`."""
 _TYPE, _WAREHOUSE = "type", "warehouse"
 _RENAMES_BY_COPY = frozenset({"s3", "s3a", "s3n", "gs", "oss", "cos", "cosn", "obs"})
 COPY_ON_WRITE = (
@@ -115,6 +127,7 @@ FORMAT = table_format.TableFormat(
         unreadable_version=frozenset({"ICEBERG_FILE_NOT_FOUND"}),
         by_class={
             "CommitFailedException": "ICEBERG_COMMIT_FAILED",
+            "NoSuchNamespaceException": "SCHEMA_NOT_FOUND",
             "NoSuchTableException": "ICEBERG_NO_TABLE",
             "NotFoundException": "ICEBERG_FILE_NOT_FOUND",
         },
@@ -135,6 +148,45 @@ def fence_property(fence: str) -> str:
     return f"{fence}.fence"
 
 
+def check_session(catalogs: Sequence[str], conf: Callable[[str], str | None]) -> None:
+    """Refuse a session that is not set up for catalogs of Iceberg.
+
+    Args:
+        catalogs: The catalogs; none needs nothing.
+        conf: Returns the value of a conf, or None without one.
+
+    Raises:
+        MaterializedTableError: It is not; every line that is to change is named.
+    """
+    if catalogs and (problems := [*_session_problems(catalogs, conf)]):
+        raise SESSION(catalogs=", ".join(catalogs), violations=problems)
+
+
+def _session_problems(catalogs: Sequence[str], conf: Callable[[str], str | None]) -> Iterator[str]:
+    extensions = conf(EXTENSIONS_KEY) or ""
+    if EXTENSION not in extensions:
+        joined = f"{extensions},{EXTENSION}" if extensions else EXTENSION
+        yield f"{EXTENSIONS_KEY}: {joined} (views of these catalogs cannot be renamed without it)"
+    for catalog in catalogs:
+        key = _cache_key(catalog)
+        if not _is_uncached(key, conf):
+            yield f"{key}: false (it keeps tables in a cache: commits of others are not seen)"
+    for key in _BRANCHES:
+        if value := conf(key):
+            yield (
+                f"{key} must not be set, but is {value} (dbt would write tables with "
+                "write.wap.enabled there, and materialized tables read main)"
+            )
+
+
+def _cache_key(catalog: str) -> str:
+    return f"{table_format.CATALOG_PREFIX}{catalog}.{CACHE}"
+
+
+def _is_uncached(key: str, conf: Callable[[str], str | None]) -> bool:
+    return (conf(key) or "true").strip().lower() == "false"
+
+
 def check_cache(catalog: str, conf: Callable[[str], str | None]) -> None:
     """Refuse a catalog that keeps tables in a cache.
 
@@ -145,8 +197,7 @@ def check_cache(catalog: str, conf: Callable[[str], str | None]) -> None:
     Raises:
         MaterializedTableError: It does.
     """
-    key = f"{CATALOG_PREFIX}{catalog}.{CACHE}"
-    if (conf(key) or "true").strip().lower() != "false":
+    if not _is_uncached(key := _cache_key(catalog), conf):
         raise CACHED_CATALOG(catalog=catalog, key=key)
 
 
@@ -161,7 +212,7 @@ def check_commits(catalog: str, conf: Callable[[str], str | None]) -> None:
         MaterializedTableError: It does not, and that there is one driver is not confirmed.
     """
     type_, warehouse = (
-        (conf(f"{CATALOG_PREFIX}{catalog}.{option}") or "").strip()
+        (conf(f"{table_format.CATALOG_PREFIX}{catalog}.{option}") or "").strip()
         for option in (_TYPE, _WAREHOUSE)
     )
     scheme = warehouse.partition("://")[0].lower() if "://" in warehouse else ""

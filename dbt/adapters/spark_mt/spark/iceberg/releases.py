@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition import conditions, releases
+from dbt.adapters.spark_mt.definition.table_format import CATALOG_PREFIX
 from dbt.adapters.spark_mt.spark.formats import iceberg as iceberg_format
 from dbt.adapters.spark_mt.spark.session.private_session import confs_of
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 _PACKAGES = ("spark.jars.packages", "spark.jars")
-_DOTS = iceberg_format.CATALOG_PREFIX.count(".")
+_DOTS = CATALOG_PREFIX.count(".")
 _NAMED = re.compile(
     r"iceberg-spark-runtime-(?P<spark>\d+\.\d+)_\d+\.\d+[:-](?P<iceberg>\d[^\s,/]*?)(?:\.jar)?(?:,|$)"
 )
@@ -115,15 +116,14 @@ def check_loaded(spark: SparkSession) -> None:
 
 
 def check_session(spark: SparkSession) -> None:
-    """Make sure that the sources in Iceberg catalogs can be read in a session.
+    """Make sure that tables in Iceberg catalogs can be read and written in a session.
 
     Raises:
         MaterializedTableError: No Iceberg is tested with this Spark.
-        MaterializedTableError: A catalog keeps tables in a cache.
+        MaterializedTableError: The session is not set up for them.
     """
     check_loaded(spark)
-    for catalog in _catalogs(spark):
-        iceberg_format.check_cache(catalog, lambda key: spark.conf.get(key, None))
+    iceberg_format.check_session(_catalogs(spark), lambda key: spark.conf.get(key, None))
 
 
 def with_uncached_catalogs(known: Mapping[str, str]) -> dict[str, str]:
@@ -143,6 +143,6 @@ def _pair_of(spark: str) -> Pair | None:
 
 def _catalogs(spark: SparkSession) -> list[str]:
     """Return the names of the Iceberg catalogs of a session."""
-    prefix = iceberg_format.CATALOG_PREFIX
+    prefix = CATALOG_PREFIX
     confs = confs_of(spark, lambda key: key.startswith(prefix) and key.count(".") == _DOTS)
     return [k.removeprefix(prefix) for k, v in confs.items() if v == iceberg_format.CATALOG]

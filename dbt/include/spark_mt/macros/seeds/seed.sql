@@ -17,7 +17,8 @@
     {%- set sql = create_seed_sql(target_relation) -%}
     {%- set comment = model.description if config.persist_relation_docs() else none -%}
     {%- set result = adapter.write_seed(
-      target_relation, existing_relation, agate_table, model.config, (sql, comment), full_refresh=full_refresh
+      target_relation, existing_relation, agate_table, dict(model.config, file_format=config.get('file_format')),
+      (sql, comment), full_refresh=full_refresh
     ) -%}
     {%- call noop_statement('main', result.message, result.code, result.rows) -%}
       {{ sql }}

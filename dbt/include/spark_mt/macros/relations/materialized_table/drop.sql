@@ -5,7 +5,7 @@
 
 {#- Whether dbt's incremental continues with the rows of the materialized table before. -#}
 {%- macro is_to_be_released() -%}
-  {{ return(config.get('file_format') in (none, 'delta') and not should_full_refresh()) }}
+  {{ return(adapter.is_replaced_in_place(config.get('file_format')) and not should_full_refresh()) }}
 {%- endmacro -%}
 
 

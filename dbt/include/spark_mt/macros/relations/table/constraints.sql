@@ -2,7 +2,7 @@
    row that breaks one is there by then. So the query itself refuses such a row first, and the table
    keeps the rows that it had. -#}
 {% macro spark_mt__get_select_subquery(sql) %}
-  {%- set guard = adapter.constraint_guard(model) if has_table_constraints() -%}
+  {%- set guard = adapter.constraint_guard(model, config.get('file_format')) -%}
     select {{ adapter.dispatch('get_column_names', 'dbt')() }}
     from (
         {{ sql }}
@@ -14,17 +14,13 @@
 
 
 {% macro spark_mt__persist_constraints(relation, model) %}
-  {%- if has_table_constraints() -%}
-    {%- do warn_each(adapter.constraint_warnings(model)) -%}
-    {%- for statement_sql in adapter.constraint_statements(relation, model) -%}
+  {%- if config.get('contract').enforced -%}
+    {%- set file_format = config.get('file_format') -%}
+    {%- do warn_each(adapter.constraint_warnings(model, file_format)) -%}
+    {%- for statement_sql in adapter.constraint_statements(relation, model, file_format) -%}
       {%- call statement() -%}
         {{ statement_sql }}
       {%- endcall -%}
     {%- endfor -%}
   {%- endif -%}
 {% endmacro %}
-
-
-{% macro has_table_constraints() -%}
-  {{ return(config.get('contract').enforced and config.get('file_format', default='delta') == 'delta') }}
-{%- endmacro %}
