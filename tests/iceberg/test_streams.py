@@ -279,7 +279,7 @@ def test_rows_of_all_types_come_from_files_of_all_formats(session, schema, tmp_p
     rows = (
         "id, CAST(id AS BIGINT) AS b, CAST(id AS DECIMAL(20, 3)) AS d, id / 3D AS f, id = 1 AS y, "
         "DATE '2026-01-01' + id AS day, TIMESTAMP '2026-01-01 00:00:00' AS ts, "
-        "TIMESTAMP_NTZ '2026-01-01 00:00:00' AS ntz, CAST(id AS BINARY) AS bin, "
+        "TIMESTAMP_NTZ '2026-01-01 00:00:00' AS ntz, CAST(CAST(id AS STRING) AS BINARY) AS bin, "
         "IF(id = 1, NULL, CAST(id AS STRING)) AS s, array(id, NULL) AS a, map('k', id) AS m, "
         "named_struct('x', id, 'y', array(named_struct('z', id))) AS st"
     )
