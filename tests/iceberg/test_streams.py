@@ -273,29 +273,6 @@ def test_rows_whose_manifests_are_merged_come_once(numbers, tmp_path):
     assert found == [[(10 * n,), (10 * n + 1,)] for n in range(1, 6)]
 
 
-@pytest.mark.parametrize("file_format", ["parquet", "orc", "avro"])
-def test_rows_of_all_types_come_from_files_of_all_formats(session, schema, tmp_path, file_format):
-    numbers = Source(session, schema)
-    rows = (
-        "id, CAST(id AS BIGINT) AS b, CAST(id AS DECIMAL(20, 3)) AS d, id / 3D AS f, id = 1 AS y, "
-        "DATE '2026-01-01' + id AS day, TIMESTAMP '2026-01-01 00:00:00' AS ts, "
-        "TIMESTAMP_NTZ '2026-01-01 00:00:00' AS ntz, CAST(id AS BINARY) AS bin, "
-        "IF(id = 1, NULL, CAST(id AS STRING)) AS s, array(id, NULL) AS a, map('k', id) AS m, "
-        "named_struct('x', id, 'y', array(named_struct('z', id))) AS st"
-    )
-    numbers.sql(
-        f"CREATE OR REPLACE TABLE {{t}} USING iceberg PARTITIONED BY (bucket(4, id), days(ts)) "
-        f"TBLPROPERTIES ('write.format.default' = '{file_format}') "
-        f"AS SELECT {rows} FROM VALUES (1), (2) AS v (id)"
-    )
-    source = numbers.open()
-    whole, position = followed(source, None, tmp_path / "whole")
-    numbers.sql(f"INSERT INTO {{t}} SELECT {rows} FROM VALUES (3), (4) AS v (id)")
-    added, _ = followed(source, position, tmp_path / "after")
-    expected = session.table(numbers.name.sql).collect()
-    assert sorted(whole[0] + added[0], key=repr) == sorted(map(tuple, expected), key=repr)
-
-
 ENDS = {
     "UPDATE": (lambda t: t.sql("UPDATE {t} SET id = 9 WHERE id = 1"), "changes or removes rows"),
     "DELETE": (lambda t: t.sql("DELETE FROM {t} WHERE id < 9"), "changes or removes rows"),
