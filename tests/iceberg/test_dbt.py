@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,15 @@ select origin, count(*) as flights from {{ ref('flights') }} group by origin
 """
 _PROJECT_OF_TWO_CATALOGS = {
     "models": {"test": {"lake": {"+database": "ice"}}},
-    "seeds": {"test": {"codes": {"+database": "ice"}}},
+    "seeds": {
+        "test": {
+            "codes": {
+                "+database": "ice",
+                "+column_types": {"code": "varchar(5)", "n": "smallint"},
+                "+partition_by": "days(day)",
+            }
+        }
+    },
     "snapshots": {"test": {"+database": "ice"}},
 }
 
@@ -189,7 +198,7 @@ class TestPlainTables:
 
     @pytest.fixture(scope="class")
     def seeds(self):
-        return {"flights.csv": _SEED, "codes.csv": "code,day\na,2026-01-01\nb,2026-01-02\n"}
+        return {"flights.csv": _SEED, "codes.csv": "code,n,day\na,1,2026-01-01\nb,2,2026-01-02\n"}
 
     @pytest.fixture(scope="class")
     def snapshots(self):
@@ -334,6 +343,8 @@ models:
     def test_a_model_changes_its_materialization(self, project, ask, write):
         name = f"ice.{project.test_schema}.all_rows"
         query = "select id, origin from {{ ref('flights') }}"
+        merge = ", incremental_strategy='merge', unique_key='id'"
+        merges = defaultdict(str, incremental=merge)
         for materialization, type_ in (
             ("materialized_table", "materialized_table"),
             ("incremental", "table"),
@@ -345,9 +356,8 @@ models:
             ("materialized_table", "materialized_table"),
             ("view", "view"),
         ):
-            write(
-                f"{{{{ config(materialized='{materialization}') }}}} {query}", "lake/all_rows.sql"
-            )
+            config = f"{{{{ config(materialized='{materialization}'{merges[materialization]}) }}}}"
+            write(f"{config} {query}", "lake/all_rows.sql")
             run_of("all_rows")
             assert type_of(project, "ice", "all_rows") == type_
             assert ask(f"select id, origin from {name} order by 1") == [(2, "JFK"), (3, "LGA")]

@@ -439,6 +439,7 @@ class SparkMTAdapter(SparkAdapter):
             ],
             agate_table.rows,
             seeds.configured_table(config, comment, str(relation.identifier)),
+            FORMATS.of(config.get("file_format")),
         )
 
         def make_way() -> None:
@@ -451,8 +452,7 @@ class SparkMTAdapter(SparkAdapter):
             is_there = existing is not None and spark.catalog.tableExists(name.sql)
         description = self._describe(name) if is_there else None
         with self._session(f"loading {relation}") as spark:
-            wanted = FORMATS.of(config.get("file_format"))
-            found = description and seeds.found_table(spark, name.sql, description, wanted)
+            found = description and seeds.found_table(spark, name.sql, description, seed.format)
             if found and existing is not None and existing.is_materialized_table:
                 found = replace(found, is_replaceable=False)
             action = seeds.write_seed(

@@ -20,8 +20,10 @@ from dbt.adapters.spark_mt.adapter.seeds import (
     integer_type,
     number_type,
     plan_seed,
+    stored_columns,
 )
 from dbt.adapters.spark_mt.definition import conditions
+from dbt.adapters.spark_mt.spark.formats.installed import FORMATS
 from tests.support.errors import raises
 
 
@@ -102,6 +104,15 @@ def planned(wanted=WANTED, found=FOUND, *, full_refresh=False):
 )
 def test_what_is_done_to_a_table_that_is_there(changes, action):
     assert planned(found=replace(FOUND, **changes)).action is action
+
+
+def test_a_format_has_other_types_in_the_place_of_some():
+    delta, iceberg = FORMATS.known
+    columns = (("a", "smallint"), ("b", "varchar(5)"), ("c", "struct<Aa:int>"))
+    for other in (delta, None):
+        assert stored_columns(columns, other) == columns
+    found = stored_columns(columns, iceberg)
+    assert found == (("a", "int"), ("b", "string"), ("c", "struct<Aa:int>"))
 
 
 def test_what_is_done_to_no_table_and_in_a_full_refresh():

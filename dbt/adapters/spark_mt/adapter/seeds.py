@@ -154,6 +154,7 @@ class Seed:
         columns: Name as SQL, and configured or derived type, of each column.
         rows: The cells as agate has them.
         table: The table by the seed's config, without its columns.
+        format: The format of the table.
     """
 
     name: str
@@ -161,6 +162,7 @@ class Seed:
     columns: Sequence[tuple[str, str]]
     rows: Sequence[Sequence[object]]
     table: SeedTable
+    format: TableFormat | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +216,15 @@ def _columns(fields: Iterable[StructField]) -> tuple[tuple[str, str], ...]:
     return tuple((each.name, type_of(each)) for each in fields)
 
 
+def stored_columns(
+    columns: tuple[tuple[str, str], ...], table_format: TableFormat | None
+) -> tuple[tuple[str, str], ...]:
+    """Return columns with the types that a table of a format has in the place of theirs."""
+    instead = table_format.types if table_format else {}
+    types = {key.lower(): value.lower() for key, value in instead.items()}
+    return tuple((name, types.get(type_.partition("(")[0], type_)) for name, type_ in columns)
+
+
 def write_seed(
     spark: SparkSession,
     seed: Seed,
@@ -232,7 +243,7 @@ def write_seed(
         make_way: Drops or releases what has the name and cannot be replaced.
     """
     with _staged(spark, seed) as fields, set_for_now(spark, _ALL_PARTITIONS):
-        wanted = replace(seed.table, columns=_columns(fields))
+        wanted = replace(seed.table, columns=stored_columns(_columns(fields), seed.format))
         plan = plan_seed(wanted, found, full_refresh=full_refresh)
         if plan.action is SeedAction.MOVE:
             spark.table(_ROWS).write.format("noop").mode("overwrite").save()
