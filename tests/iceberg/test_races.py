@@ -77,7 +77,9 @@ def test_appends_and_merges_of_users_and_refreshes_are_each_there_once(world, ot
         assert len([row for row in users if row[0] < -1]) == appended, (number, answer)
         assert sum(row[2] for row in users if row[0] == -1) == counted, (number, answer)
     assert appended == RACES, "an append of a user never fails"
-    assert counted > 0
+    other.begin(COUNTER.format(m=world.name))
+    assert other.answer() == {}
+    assert content(world)[1][-1] == (-1, "user", counted + 1)
 
 
 def test_an_overwrite_of_a_user_comes_before_or_after_a_refresh(world, other):
