@@ -329,6 +329,12 @@ class NewestVersions:
         self._details.forget()
         return self._look(name)
 
+    def previous(self, name: TableName, version: int) -> int | None:
+        """Return the version of a table before one; None where the table does not have that one."""
+        table = self.table(name)
+        found = None if table is None else self._tables.history(table).commit(table, version)
+        return None if found is None else found.previous
+
     def table(self, name: TableName) -> TableRef | None:
         """Return a table with versions; None without one."""
         detail = self._details.of_made(name)
