@@ -51,7 +51,7 @@ def test_a_table_refuses_null_by_the_constraints_of_its_format(tables):
     assert drift_of(tables.environment, tables.name("t")) == ()
 
 
-def test_what_cannot_be_adopted_is_told_with_the_format_of_the_catalog(tables):
+def test_a_refused_adoption_names_the_format_of_the_catalog(tables):
     prepare(tables)
     tables.view("t", SUMS)
     with raises(conditions.CANNOT_ADOPT, match="only a plain Other table can be adopted"):
