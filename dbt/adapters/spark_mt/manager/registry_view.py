@@ -36,7 +36,7 @@ _LONGEST_PAUSE_MS = 60_000
 """What a sweep makes up for at most: it must not delay the first tick after a pause."""
 
 _MOST_READ = 20
-"""How many commits of this process are looked at one by one: each costs a read of a small file."""
+"""How many commits of this process are checked one by one: each costs a read of a small file."""
 
 _NOT_READ = -2
 
@@ -63,7 +63,7 @@ class CatalogView:
         self._version = _NOT_READ
         self._lock = Lock()
         self._seen = _NOT_READ
-        """The version of the registry up to which its commits were looked at."""
+        """The version of the registry up to which its commits were checked."""
         self._changes = 0
         """How often these had more than rows about jobs of this process."""
         self._read_changes = 0
@@ -86,7 +86,7 @@ class CatalogView:
             MaterializedTableError: The registry was there.
         """
         self._env.store.forget()
-        version, changes = self._look()
+        version, changes = self._checked()
         if version < 0 <= self._version:  # what runs continues: the tables may be there
             registry = f"{self._catalog}.materialized_table_system.registry"
             raise conditions.SYSTEM_TABLE_GONE(table=registry)
@@ -108,7 +108,7 @@ class CatalogView:
 
     def names(self, schema: str) -> tuple[str, ...]:
         """Return the names of a schema's tables as the registry has them now; for any thread."""
-        _, changes = self._look()
+        _, changes = self._checked()
         since, names = self._names.get(schema, (0, ()))
         if since != changes:
             entries = self._env.registry.entries(self._catalog, schema)
@@ -116,7 +116,7 @@ class CatalogView:
         self._names[schema] = changes, names
         return names
 
-    def _look(self) -> tuple[int, int]:
+    def _checked(self) -> tuple[int, int]:
         """Return the newest version of the registry, and how often more than our jobs changed it.
 
         The first call counts as a change.
@@ -129,9 +129,9 @@ class CatalogView:
             return version, self._changes
 
     def _is_ours(self, version: int) -> bool:
-        """Whether the commits up to a version, since the last look, are about our jobs alone.
+        """Whether the commits up to a version, since the last check, are about our jobs alone.
 
-        They are looked at from the newest one back: only the history knows which commit came before
+        They are checked from the newest one back: only the history knows which commit came before
         another one.
         """
         at: int | None = version
