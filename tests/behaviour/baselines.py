@@ -136,7 +136,7 @@ class Baselines:
     def test_groups_from_now_count_only_what_came_since(self, tables):
         """Not all of a group that is touched: totals of a window and of all time would mix."""
         outcome = create(tables, SUMS, NOW, BY_K)
-        retention = tables.environment.format.log_retention
+        retention = tables.format_of("events").log_retention
         assert any(retention in warning for warning in outcome.warnings)
         tables.append("events", [(4, 1, 1), (5, 1, 2)])
         assert refresh(tables).strategy == "window"

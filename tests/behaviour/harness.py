@@ -17,6 +17,7 @@ from dbt.adapters.spark_mt.statements.parser import parse_statement
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dbt.adapters.spark_mt.definition.table_format import TableFormat
     from dbt.adapters.spark_mt.execution.environment import Environment
     from dbt.adapters.spark_mt.execution.ports import StepRunner
     from dbt.adapters.spark_mt.execution.results import StatementResult
@@ -106,6 +107,10 @@ class Tables(ABC):
         """The full name."""
         return self.environment.store.full_name(TableName(name))
 
+    def format_of(self, name: str) -> TableFormat:
+        """The format of a table, or of one that would be made under the name."""
+        return self.environment.format_of(self.name(name))
+
     def find(self, name: str):
         """The table or view of a name."""
         self.forget()
@@ -119,13 +124,13 @@ class Tables(ABC):
 
     def options(self, properties: dict[str, str]) -> dict[str, str]:
         """The properties among all that no engine sets on its own."""
-        prefix, _, _ = self.environment.format.constraint_prefix.partition(".")
+        prefix, _, _ = self.format_of("t").constraint_prefix.partition(".")
         own = ("materialized-table.", f"{prefix}.")
         return {k: v for k, v in properties.items() if not k.startswith(own)}
 
     def not_null(self, properties: dict[str, str]) -> tuple[str, ...]:
         """The columns of the constraints among all properties."""
-        ours = self.environment.format.constraint_prefix + "materialized-table.not-null."
+        ours = self.format_of("t").constraint_prefix + "materialized-table.not-null."
         return tuple(sorted(k.removeprefix(ours) for k in properties if k.startswith(ours)))
 
     @abstractmethod

@@ -8,7 +8,7 @@ from dbt.adapters.spark_mt.definition.columns import Column
 from dbt.adapters.spark_mt.definition.errors import QueryError
 from tests.behaviour.harness import Metadata, Rel, Tables, sortable
 from tests.support.memory.environment import MemoryEnvironment
-from tests.support.memory.table_format import FORMAT
+from tests.support.memory.table_format import format_of
 from tests.support.memory.tables import NamedRows, View
 from tests.unit.builders import columns
 
@@ -110,7 +110,8 @@ class MemoryTables(Tables):
         )
 
     def drop_not_null(self, name, column) -> None:
-        key = f"{FORMAT.constraint_prefix}materialized-table.not-null.{column}"
+        prefix = format_of(self.name(name)).constraint_prefix
+        key = f"{prefix}materialized-table.not-null.{column}"
         assert key in dict(self._table(name).newest.properties)
         self.catalog.change(
             self.name(name), "DROP CONSTRAINT", lambda s: s.with_properties({key: None})

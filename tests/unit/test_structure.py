@@ -616,6 +616,27 @@ def test_the_table_format_is_named_in_its_package_alone():
     assert named == set(NAMES_A_FORMAT)
 
 
+MACROS_THAT_NAME_A_FORMAT = {
+    "adapters/alter_column_comment.sql": "dbt-spark's list of formats whose columns have comments",
+    "materializations/models/clone.sql": "only Delta has CLONE, as a relation of dbt-spark says",
+    "materializations/models/write_table.sql": "the default of a config",
+    "python_model/write_increment.sql": "the default of a config",
+    "relations/materialized_table/drop.sql": "a decision that belongs to the adapter",
+    "relations/table/constraints.sql": "a decision that belongs to the adapter",
+}
+"""Macros with such a name. A macro that decides by one should ask the adapter."""
+
+
+def test_macros_name_no_table_format():
+    macros = ROOT / "dbt/include/spark_mt/macros"
+    named = {
+        path.relative_to(macros).as_posix()
+        for path in macros.rglob("*.sql")
+        if FORMAT_WORDS.search(path.read_text(encoding="utf-8"))
+    }
+    assert named <= set(MACROS_THAT_NAME_A_FORMAT)
+
+
 def test_one_module_chooses_the_implementation_of_the_table_format():
     """All others ask the names of the installed formats, the checks of releases, and the port."""
     implementation = {m.name for m in MODULES.values() if m.package in FORMAT_PACKAGES}
@@ -638,7 +659,6 @@ def test_one_module_chooses_the_implementation_of_the_table_format():
 
 COUNTS_VERSIONS = {
     "definition.positions": "the rule that versions grow by one or more with each commit",
-    "manager.registry_view": "commits of the registry, a table of the default format",
 }
 """Modules outside of the format's package that add to a version or subtract from it."""
 

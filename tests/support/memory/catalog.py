@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.planning.properties import columns_not_null
-from tests.support.memory.table_format import FORMAT
+from tests.support.memory.table_format import format_of
 from tests.support.memory.tables import (
     Change,
     ForbiddenNullError,
@@ -117,7 +117,8 @@ class MemoryCatalog:
             if table is None:
                 raise conditions.CONCURRENT_CHANGE(table=name)
             after = update(table.newest)
-            for column in columns_not_null(FORMAT.constraints(dict(after.properties))).values():
+            constraints = format_of(name).constraints(dict(after.properties))
+            for column in columns_not_null(constraints).values():
                 if after.holds_null(column):
                     raise ForbiddenNullError(column)
             committed = table.commit(change, after)

@@ -26,7 +26,7 @@ from tests.support.memory.sources import MemorySourceReader
 from tests.support.memory.store import MemoryTableStore
 from tests.support.memory.streams import MemoryStreamRunner, Ports
 from tests.support.memory.system_log import MemoryProcesses, MemorySystemLog
-from tests.support.memory.table_format import FORMAT
+from tests.support.memory.table_format import format_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -101,8 +101,7 @@ class MemoryEnvironment:
         self.storage = MemoryStorage()
         self.verifications = VerificationQueue(lambda work: work())
         self.value = Environment(
-            format=FORMAT,
-            format_in=lambda _: FORMAT,
+            format_of=format_of,
             store=store,
             upstream=store,
             sources=sources,

@@ -11,7 +11,7 @@ from dbt.adapters.spark_mt.definition.verification import RowDifference, Side
 from dbt.adapters.spark_mt.execution.ports import RowDifferences
 from dbt.adapters.spark_mt.execution.table_history import partly_refreshed
 from dbt.adapters.spark_mt.planning.steps import ApplyChanges
-from tests.support.memory.table_format import FORMAT
+from tests.support.memory.table_format import format_of
 
 if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.columns import TableName
@@ -31,13 +31,13 @@ class MemoryTableObserver:
 
     def catalog_entry(self, name: TableName) -> CatalogEntry:
         """Return comments, properties and clustering of a table that is there."""
-        newest = self._table(name).newest
+        newest, format_ = self._table(name).newest, format_of(name)
         return CatalogEntry(
             comment=newest.comment,
             column_comments={c.name: c.comment for c in newest.columns if c.comment},
             properties=dict(newest.properties),
             clustered_by=newest.clustered_by,
-            maintained=frozenset(k for k, _ in newest.properties if FORMAT.is_maintained(k)),
+            maintained=frozenset(k for k, _ in newest.properties if format_.is_maintained(k)),
         )
 
     def is_partly_refreshed(self, table: StoredTable) -> bool:

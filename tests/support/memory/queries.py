@@ -22,7 +22,7 @@ from dbt.adapters.spark_mt.resolution.source_columns import (
     recorded_fields,
     takes_all_columns,
 )
-from tests.support.memory.table_format import FORMAT
+from tests.support.memory.table_format import format_of
 from tests.support.memory.tables import NamedRows, UnversionedTable, VersionedTable, View
 
 if TYPE_CHECKING:
@@ -242,7 +242,7 @@ class MemoryQueries:
             relation = self._catalog.get(name)
             match relation:
                 case VersionedTable():
-                    yield Source(name, SourceKind.VERSIONED, via, format=FORMAT.name)
+                    yield Source(name, SourceKind.VERSIONED, via, format=format_of(name).name)
                 case UnversionedTable(format=format_):
                     yield Source(name, SourceKind.UNVERSIONED, via, format=format_)
                 case View(query, context):

@@ -43,7 +43,7 @@ from dbt.adapters.spark_mt.planning.steps import (
     VerifyRows,
 )
 from tests.support.memory.content import in_partitions
-from tests.support.memory.table_format import FORMAT
+from tests.support.memory.table_format import format_of
 from tests.support.memory.tables import Change, Snapshot
 
 if TYPE_CHECKING:
@@ -88,7 +88,8 @@ class MemoryStepRunner:
         """Let a table refuse NULL again; a commit is whole or absent."""
         if isinstance(step, PrepareStorage) and step.nullable:
             names = map(not_null_constraint, step.nullable)
-            again = dict(zip(map(_constraint, names), step.nullable, strict=True))
+            keys = (_constraint(step.definition, name) for name in names)
+            again = dict(zip(keys, step.nullable, strict=True))
             self._published(step, "ADD CONSTRAINT", lambda s: s.with_properties(again))
 
     @singledispatchmethod
@@ -181,7 +182,7 @@ class MemoryStepRunner:
         table = self._table(name)
         if is_superseded(step, readable_definition(dict(table.newest.properties), name)):
             return StepResult()
-        missing = missing_not_null(step.definition, _constraints(table.newest))
+        missing = missing_not_null(step.definition, _constraints(step.definition, table.newest))
         broken = tuple(c for c in missing.values() if table.newest.holds_null(c))
         self._published(step, "SET TBLPROPERTIES", lambda s: _in_line(step, s, table.identity))
         return StepResult(warnings=tuple(nulls_warning(name, column) for column in broken))
@@ -247,7 +248,7 @@ def _created(definition: StoredDefinition, rows: Rows) -> Snapshot:
     return Snapshot(
         columns=tuple(replace(column, comment=None) for column in definition.resolved.columns),
         rows=rows,
-        properties=tuple(sorted(properties_of(definition, FORMAT).items())),
+        properties=tuple(sorted(properties_of(definition, format_of(definition.name)).items())),
         comment=declared.comment or "",
         partitioned_by=declared.partitioned_by,
         clustered_by=declared.clustered_by,
@@ -284,34 +285,36 @@ def _changed(step: ApplyChanges, snapshot: Snapshot, rows: Rows) -> Snapshot:
 
 
 def _prepared(step: PrepareStorage, snapshot: Snapshot) -> Snapshot:
-    gone = obsolete_not_null(step.definition, _constraints(snapshot))
-    dropped: dict[str, str | None] = {_constraint(name): None for name in gone}
-    mapping = FORMAT.name_mapping if step.maps_names else {}
+    definition = step.definition
+    gone = obsolete_not_null(definition, _constraints(definition, snapshot))
+    dropped: dict[str, str | None] = {_constraint(definition, name): None for name in gone}
+    mapping = format_of(definition.name).name_mapping if step.maps_names else {}
     return snapshot.with_properties({**mapping, **dropped})
 
 
-def _constraint(name: str) -> str:
-    return FORMAT.constraint_prefix + name
+def _constraint(definition: StoredDefinition, name: str) -> str:
+    return format_of(definition.name).constraint_prefix + name
 
 
-def _constraints(snapshot: Snapshot) -> frozenset[str]:
-    return FORMAT.constraints(dict(snapshot.properties))
+def _constraints(definition: StoredDefinition, snapshot: Snapshot) -> frozenset[str]:
+    return format_of(definition.name).constraints(dict(snapshot.properties))
 
 
 def _in_line(step: Publish, snapshot: Snapshot, identity: str) -> Snapshot:
-    declared = step.definition.declared
-    properties = dict(snapshot.properties)
-    gone: dict[str, str | None] = dict.fromkeys(obsolete_properties(step, properties, FORMAT))
+    definition, properties = step.definition, dict(snapshot.properties)
+    declared, format_ = definition.declared, format_of(definition.name)
+    gone: dict[str, str | None] = dict.fromkeys(obsolete_properties(step, properties, format_))
     changed = snapshot.with_properties(gone).with_properties(
-        missing_properties(step, properties, identity, FORMAT)
+        missing_properties(step, properties, identity, format_)
     )
     changed = changed.with_comments(changed_comments(step))
+    constraints = _constraints(definition, snapshot)
     not_null: dict[str, str | None] = {
-        _constraint(name): f"{column} IS NOT NULL"
-        for name, column in missing_not_null(step.definition, _constraints(snapshot)).items()
+        _constraint(definition, name): f"{column} IS NOT NULL"
+        for name, column in missing_not_null(definition, constraints).items()
         if not snapshot.holds_null(column)
     }
-    gone_constraints = obsolete_not_null(step.definition, _constraints(snapshot))
-    not_null |= {_constraint(name): None for name in gone_constraints}
+    gone_constraints = obsolete_not_null(definition, constraints)
+    not_null |= {_constraint(definition, name): None for name in gone_constraints}
     changed = changed.with_properties(not_null)
     return replace(changed, comment=declared.comment or "", clustered_by=declared.clustered_by)

@@ -12,7 +12,7 @@ from dbt.adapters.spark_mt.execution.table_loader import (
     published_definition,
 )
 from tests.support.memory.literals import literal_value
-from tests.support.memory.table_format import FORMAT
+from tests.support.memory.table_format import format_of
 from tests.support.memory.tables import VersionedTable, View
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class MemoryTableStore:
 def _seen(name: TableName, table: VersionedTable) -> Table:
     return Table(
         name=name,
-        format=FORMAT,
+        format=format_of(name),
         identity=lambda: table.identity,
         properties=dict(table.newest.properties),
         clustered_by=table.newest.clustered_by,

@@ -9,6 +9,7 @@ from dbt.adapters.spark_mt.definition.job import JobStatus, Owner
 from dbt.adapters.spark_mt.execution.jobs import KEPT_MS
 from dbt.adapters.spark_mt.execution.ports import RegistryEntry
 from dbt.adapters.spark_mt.execution.repair import known_table
+from tests.support.memory.tables import gap_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -36,7 +37,7 @@ class MemorySystemLog:
         self._known: dict[TableName, KnownTable] = {}
         self._handlers: dict[TableName, bytes] = {}
         self._recorded_ms: dict[TableName, int] = {}
-        self._version = -1
+        self._versions: list[int] = []
         self._lock = RLock()
 
     def record(self, step: Register) -> None:
@@ -63,14 +64,25 @@ class MemorySystemLog:
 
     def remove(self, name: TableName) -> None:
         """Remove a table's row."""
-        self._version += 1
+        self.make_version()
         self._recorded_ms[name] = self._now_ms()
         self._known.pop(name, None)
         self._entries.pop(name, None)
 
     def version(self, catalog: str) -> int:  # noqa: ARG002 - all catalogs of a test share it
-        """Return how many rows were written."""
-        return self._version
+        """Return the version of the newest commit."""
+        return self._versions[-1] if self._versions else -1
+
+    def previous(self, catalog: str, version: int) -> int | None:  # noqa: ARG002 - as above
+        """Return the version before one."""
+        at = self._versions.index(version) if version in self._versions else None
+        return None if at is None else [-1, *self._versions][at]
+
+    def make_version(self) -> int:
+        """Make a commit, as that of another process, and return its version."""
+        gap = gap_of(len(self._versions))
+        self._versions.append(self.version("") + gap)
+        return self._versions[-1]
 
     def tables(self, catalog: str) -> tuple[KnownTable, ...]:
         """Return the newest row of every table that was not dropped, ordered by name."""
@@ -80,7 +92,7 @@ class MemorySystemLog:
 
     def record_handlers(self, catalog: str, handlers: Mapping[TableName, bytes]) -> None:  # noqa: ARG002 - the names hold it
         """Record by whom tables are refreshed from now on."""
-        self._version += 1
+        self.make_version()
         self._handlers.update(handlers)
 
     def handler(self, name: TableName) -> bytes:
@@ -115,12 +127,12 @@ class MemorySystemLog:
     def append(self, *jobs: Job, tables: Sequence[Register] = ()) -> int:
         """Write a row about each job and each table, as one commit."""
         with self._lock:
-            self._version += 1
+            version = self.make_version()
             for step in tables:
                 self._record(step)
             for job in jobs:
                 self._append(job)
-            return self._version
+            return version
 
     def _append(self, job: Job) -> None:
         self.appended.append(job)

@@ -1,6 +1,9 @@
-"""Names of the table format in memory: other ones than those of the format that is shipped."""
+"""Names of the table formats in memory: other ones than those of the formats that are shipped."""
 
 from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.table_format import (
     Capability,
@@ -8,6 +11,9 @@ from dbt.adapters.spark_mt.definition.table_format import (
     Conditions,
     TableFormat,
 )
+
+if TYPE_CHECKING:
+    from dbt.adapters.spark_mt.definition.columns import TableName
 
 _EFFECTS = {
     "CLONE": CommitEffect.CLONE,
@@ -35,6 +41,7 @@ FORMAT = TableFormat(
     name_mapping={"memory.names": "mapped"},
     system_properties={"memory.history": "short"},
     log_retention="memory.history",
+    log_retention_default="8 days",
     file_retention="memory.files",
     effects=_EFFECTS,
     capabilities=frozenset(Capability),
@@ -47,3 +54,22 @@ FORMAT = TableFormat(
         unreadable_version=frozenset({"MEMORY_NO_VERSION"}),
     ),
 )
+
+OTHER_CATALOG = "other"
+"""The catalog in which tables have the other format."""
+OTHER = replace(
+    FORMAT,
+    name="other",
+    title="Other",
+    identity_property="materialized-table.other-id",
+    constraint_prefix="other.constraints.",
+    maintained=("other.",),
+    name_mapping={},
+    log_retention="other.commits",
+    file_retention="other.commits",
+)
+
+
+def format_of(name: TableName) -> TableFormat:
+    """Return the format of a table, which is that of its catalog."""
+    return OTHER if name.catalog == OTHER_CATALOG else FORMAT

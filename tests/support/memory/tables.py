@@ -100,7 +100,11 @@ class Snapshot:
 
 
 _GAPS = (4, 1, 3, 1, 7, 2)
-"""By how much the versions of a table grow from commit to commit, in turn."""
+
+
+def gap_of(commits: int) -> int:
+    """By how much the version of a table with some commits grows with the next one."""
+    return _GAPS[commits % len(_GAPS)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +202,7 @@ class VersionedTable:
             if seq <= fences.get(change.fence, 0) or is_other_table(self.backwards(), metadata):
                 raise conditions.CONCURRENT_CHANGE(table=metadata.table_id)
             fences[change.fence] = seq
-        version = self.version + _GAPS[len(self.versions) % len(_GAPS)]
+        version = self.version + gap_of(len(self.versions))
         commit = Commit(
             version=version,
             previous=self.version,

@@ -49,8 +49,7 @@ PORTS = (
 NOT_IN_STATEMENTS = {
     "described",
     "execution_context",
-    "format",
-    "format_in",
+    "format_of",
     "handlers",
     "states",
     "storage",

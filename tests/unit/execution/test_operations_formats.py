@@ -13,6 +13,7 @@ from tests.behaviour.adoption import adopt
 from tests.behaviour.memory import MemoryTables
 from tests.behaviour.suite import SUMS, create, or_alter, prepare
 from tests.support.errors import raises
+from tests.support.memory.table_format import FORMAT
 
 STRICT, LOOSE = "(k INT NOT NULL, total BIGINT)", "(k INT, total BIGINT)"
 
@@ -26,8 +27,8 @@ def tables():
 
 def with_capabilities(tables, *capabilities):
     """Let the format have these features only."""
-    format_ = replace(tables.environment.format, capabilities=frozenset(capabilities))
-    environment = replace(tables.environment, format=format_, format_in=lambda _: format_)
+    format_ = replace(FORMAT, capabilities=frozenset(capabilities))
+    environment = replace(tables.environment, format_of=lambda _: format_)
     tables.environment = environment
     return tables
 

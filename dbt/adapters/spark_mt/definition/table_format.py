@@ -118,6 +118,7 @@ class TableFormat:
         name_mapping: Properties by which columns may have names that files do not take.
         system_properties: Properties of tables of which only the newest version is read.
         log_retention: The property that says how long commits can be read.
+        log_retention_default: How long that is without the property.
         file_retention: The property that says how long files of older versions are kept.
         effects: What operations of commits do, by their names; all others change rows.
         compaction: The statement that merges the small files of a `{table}`.
@@ -141,6 +142,7 @@ class TableFormat:
     name_mapping: Mapping[str, str] = field(default_factory=dict)
     system_properties: Mapping[str, str] = field(default_factory=dict)
     log_retention: str = ""
+    log_retention_default: str = ""
     file_retention: str = ""
     effects: Mapping[str, CommitEffect] = field(default_factory=dict)
     compaction: str = ""

@@ -365,7 +365,7 @@ class Adoptions:
     def _plain(self, found: UnmanagedTable) -> PlainTable:
         table = self._env.store.plain(found.name)
         if table is None:
-            title = self._env.format.title
+            title = self._env.format_of(found.name).title
             problem = f"It is a {found.kind}, and only a plain {title} table can be adopted."
             raise conditions.CANNOT_ADOPT(violations=[problem], table=found.name)
         return table

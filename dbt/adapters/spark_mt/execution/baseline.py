@@ -250,21 +250,25 @@ def chosen_for_partitions(
         return run
     if baseline is not None and baseline.keeps_rows:
         raise conditions.PARTITION_UNDER_BASELINE(table=table.name, baseline=baseline.describe())
-    raise broken(environment, table.name, run.choice)
+    raise broken(environment, table.name, run)
 
 
-def broken(environment: Environment, name: TableName, choice: Choice) -> BaselineBrokenError:
-    """Return the error for a refusal without an alternative strategy."""
+def broken(environment: Environment, name: TableName, run: RefreshRun) -> BaselineBrokenError:
+    """Return the error for a run without a strategy."""
+    choice = run.choice
     final = next((refusal for refusal in choice.refused if refusal.is_final), None)
     if final is None:
         return conditions.BASELINE_BROKEN(table=name, problem=choice.reason)
-    reason, format_ = final.reasons[0], environment.format
+    reason = final.reasons[0]
     source, after = reason.subject, dict(final.since).get(reason.subject)
     if reason.code == "POSITIONS_UNKNOWN":
         return conditions.POSITIONS_LOST(table=name, source=source)
     error: BaselineBrokenError
     if reason.code == "SOURCE_HISTORY_GONE":
-        retention = f"{format_.log_retention} and {format_.file_retention}"
+        names = {str(each.name): each.name for each in run.sources}
+        format_ = environment.format_of(names[source])
+        properties = dict.fromkeys((format_.log_retention, format_.file_retention))
+        retention = " and ".join(properties)
         error = conditions.SOURCE_HISTORY_GONE(
             table=name, source=source, after=after, retention=retention
         )

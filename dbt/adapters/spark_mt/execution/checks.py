@@ -386,7 +386,8 @@ def _against_catalog(environment: Environment, table: StoredTable) -> Iterator[d
         )
         return
     entry = environment.observer.catalog_entry(table.name)
-    yield from drift.catalog_drift(definition, properties_of(definition, environment.format), entry)
+    wanted = properties_of(definition, environment.format_of(table.name))
+    yield from drift.catalog_drift(definition, wanted, entry)
 
 
 def _failures(environment: Environment, name: TableName, found: FoundTable) -> Iterator[str]:

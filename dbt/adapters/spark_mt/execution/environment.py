@@ -61,8 +61,8 @@ class Environment:
     """The ports, the settings and the clock of one connection.
 
     Args:
-        format: The names of the format in which materialized tables are stored.
-        format_in: Returns those of the tables that are made in a catalog.
+        format_of: Returns the format of a table by its full name; where there is none, that of the
+            tables that are made in its catalog.
         states: Reads the changes of sources that their readers have not read.
         settings: Reads the settings in force.
         confs: Reads Spark confs for the output of values (time zone, redaction).
@@ -81,8 +81,7 @@ class Environment:
             error of a statement that was cancelled, which stays what it is.
     """
 
-    format: TableFormat
-    format_in: Callable[[str], TableFormat]
+    format_of: Callable[[TableName], TableFormat]
     store: TableStore
     upstream: UpstreamDefinitions
     sources: SourceReader
@@ -164,7 +163,7 @@ class Environment:
         if lease is not None:
             settings = settings.derived_as(Settings.from_confs(dict(lease.settings)))
         return Resolver(
-            self.analyzer, self.upstream, settings, self.clock, StrategyChecks(), self.format_in
+            self.analyzer, self.upstream, settings, self.clock, StrategyChecks(), self.format_of
         )
 
 

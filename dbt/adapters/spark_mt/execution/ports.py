@@ -269,6 +269,9 @@ class ManagedRegistry(Protocol):
         Rows about refreshes count, too. It is -1 without a registry.
         """
 
+    def previous(self, catalog: str, version: int) -> int | None:
+        """Return the version that was the newest one before a version; None where that is gone."""
+
     def tables(self, catalog: str) -> tuple[KnownTable, ...]:
         """Return the newest row of every table that was not dropped, ordered by name.
 

@@ -120,7 +120,7 @@ def chosen_or_suspended(
     """
     run = baselines.chosen(environment, table, analyzed, run, request, excluded)
     if run.choice.strategy == strategy.NONE:
-        error = baselines.broken(environment, table.name, run.choice)
+        error = baselines.broken(environment, table.name, run)
         reason = cause_of_suspension(error)
         executor.suspend(environment, table, reason, f"suspended, because {reason}")
         raise error

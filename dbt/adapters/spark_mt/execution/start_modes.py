@@ -13,6 +13,7 @@ from dbt.adapters.spark_mt.definition.modes import RefreshMode, StartModeType
 from dbt.adapters.spark_mt.definition.positions import Baseline, ChangeKind, positions_of
 from dbt.adapters.spark_mt.execution.baseline import read_after, reading, with_origin
 from dbt.adapters.spark_mt.planning.steps import counted_from
+from dbt.adapters.spark_mt.query.analyzer import SourceKind
 from dbt.adapters.spark_mt.resolution import start_instants, time_zones
 from dbt.adapters.spark_mt.resolution.row_lineage import row_shape
 from dbt.adapters.spark_mt.statements.clauses import Effect
@@ -270,15 +271,22 @@ class _Starter:
                     why = "the query is computed over the rows added since then as a whole"
                 raise self._refused(problem=_REWRITTEN.format(source=name, why=why))
         baseline = Baseline(since, kept.version if kept else None, f"START_MODE = {self._sql}")
-        retention = self.environment.format.log_retention
         noted = (
             *self.resolution.warnings,
             *warnings,
-            *advice(replace(by_changes, since=since), self.shape.reason, retention),
+            *advice(replace(by_changes, since=since), self.shape.reason, self._retention(since)),
         )
         resolution = replace(self.resolution, warnings=noted)
         run = replace(self.run, choice=self._of_start(baseline))
         return Begun(resolution, run, baseline)
+
+    def _retention(self, since: SourcePositions) -> str:
+        """Return the properties that say how long the commits of sources can be read."""
+        names = dict(since)
+        tables = (s for s in self.run.sources if s.kind is SourceKind.VERSIONED)
+        formats = (self.environment.format_of(s.name) for s in tables if str(s.name) in names)
+        kept = (f"{f.log_retention} ({f.log_retention_default} by default)" for f in formats)
+        return " and ".join(dict.fromkeys(kept)) or "retention"
 
     def _of_start(self, baseline: Baseline) -> Choice:
         """Return the strategy that computes the rows of the start."""

@@ -1,4 +1,4 @@
-"""Policy of hosts: pauses, failures, times of checks and turns; and the progress that they report.
+"""Policy by which a host chooses the time of each refresh, with the progress that it reports.
 
 Each hosted table has a thread of its own. Refreshes of many tables at once would make each other
 late, and all of them end at about the same time. In turns, the table that is late first is

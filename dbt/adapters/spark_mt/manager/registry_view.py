@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition import conditions
@@ -34,7 +35,8 @@ _REMEMBERED_MS = 7 * 24 * 3600 * 1000
 _LONGEST_PAUSE_MS = 60_000
 """What a sweep makes up for at most: it must not delay the first tick after a pause."""
 
-_MOST_KNOWN = 1_000
+_MOST_READ = 20
+"""How many commits of this process are checked one by one: each costs a read of a small file."""
 
 _NOT_READ = -2
 
@@ -59,8 +61,14 @@ class CatalogView:
         self._log = log
         self._statistics = statistics
         self._version = _NOT_READ
+        self._lock = Lock()
+        self._seen = _NOT_READ
+        """The version of the registry up to which its commits were checked."""
+        self._changes = 0
+        """How often these had more than rows about jobs of this process."""
+        self._read_changes = 0
         self._names: dict[str, tuple[int, tuple[str, ...]]] = {}
-        """By schema, the version of the registry at which they were read."""
+        """By schema, after how many of these changes they were read."""
         self._read_jobs_ms = 0
         self._to_sweep: list[TableName] = []
         self._swept_ms = environment.now_ms()
@@ -78,11 +86,11 @@ class CatalogView:
             MaterializedTableError: The registry was there.
         """
         self._env.store.forget()
-        version = self._registry.version(self._catalog)
+        version, changes = self._checked()
         if version < 0 <= self._version:  # what runs continues: the tables may be there
             registry = f"{self._catalog}.materialized_table_system.registry"
             raise conditions.SYSTEM_TABLE_GONE(table=registry)
-        if self._knows_all(self._version, version):
+        if changes == self._read_changes:
             self._version = version
             return False
         known = {str(each.name): each for each in self._registry.tables(self._catalog)}
@@ -90,7 +98,7 @@ class CatalogView:
         self.tables = {known[name].name: known[name] for name in order}
         self._read_jobs()
         self._statistics.keep(self.tables)
-        self._version = version
+        self._version, self._read_changes = version, changes
         return True
 
     @property
@@ -100,18 +108,38 @@ class CatalogView:
 
     def names(self, schema: str) -> tuple[str, ...]:
         """Return the names of a schema's tables as the registry has them now; for any thread."""
-        version = self._registry.version(self._catalog)
-        since, names = self._names.get(schema, (_NOT_READ, ()))
-        if not self._knows_all(since, version):
+        _, changes = self._checked()
+        since, names = self._names.get(schema, (0, ()))
+        if since != changes:
             entries = self._env.registry.entries(self._catalog, schema)
             names = tuple(entry.name.name for entry in entries)
-        self._names[schema] = version, names
+        self._names[schema] = changes, names
         return names
 
-    def _knows_all(self, since: int, version: int) -> bool:
-        """Whether nothing came after a version but what is known."""
-        later = range(since + 1, version + 1)
-        return -1 <= since <= version <= since + _MOST_KNOWN and all(map(self._log.knows, later))
+    def _checked(self) -> tuple[int, int]:
+        """Return the newest version of the registry, and how often more than our jobs changed it.
+
+        The first call counts as a change.
+        """
+        with self._lock:
+            version = self._registry.version(self._catalog)
+            if not self._is_ours(version):
+                self._changes += 1
+            self._seen = version
+            return version, self._changes
+
+    def _is_ours(self, version: int) -> bool:
+        """Whether the commits up to a version, since the last check, are about our jobs alone.
+
+        They are checked from the newest one back: only the history knows which commit came before
+        another one.
+        """
+        at: int | None = version
+        for _ in range(_MOST_READ):
+            if at is None or at == self._seen or not self._log.knows(at):
+                break
+            at = self._registry.previous(self._catalog, at)
+        return at == self._seen
 
     def prepare_to_lead(self) -> None:
         """Read how far schedules have come, and which open jobs are over, for a new leader.

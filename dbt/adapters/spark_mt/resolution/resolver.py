@@ -126,7 +126,7 @@ class Resolver:
         settings: The settings in force.
         clock: Returns the current instant, aware.
         checks: Checks a definition whose clauses all have values.
-        format_in: Returns the format of the tables that are made in a catalog.
+        format_of: Returns the format of a table, or of one that would be made under a full name.
     """
 
     analyzer: QueryAnalyzer
@@ -134,7 +134,7 @@ class Resolver:
     settings: Settings
     clock: Callable[[], datetime]
     checks: DefinitionChecks
-    format_in: Callable[[str], TableFormat]
+    format_of: Callable[[TableName], TableFormat]
 
     def resolve(
         self,
@@ -173,8 +173,9 @@ class Resolver:
         definition, definition_errors = self._define(str(table), declared, analyzed, stored)
         errors += definition_errors
         there = stored.resolved.columns if stored else statement_context.columns
-        format_ = self.format_in(table.catalog or "")
-        errors += validation.check_capabilities(str(table), definition, there, format_)
+        errors += validation.check_capabilities(
+            str(table), definition, there, self.format_of(table)
+        )
         comparable = comparable_part(definition, stored, definition_errors)
         if errors and statement_context.compare is not None and comparable is not None:
             errors += statement_context.compare(comparable)

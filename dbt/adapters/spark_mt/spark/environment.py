@@ -145,8 +145,7 @@ class SparkEnvironment:
         filler = _filler(self.sessions, parts, WriteErrors(tables, self.details))
         content = ContentWriter(self.sessions, rows, tables, self.details, filler)
         self.value = Environment(
-            format=tables.default.format,
-            format_in=self.details.format_in,
+            format_of=self.details.format_of,
             store=store,
             upstream=store,
             sources=sources,
@@ -263,8 +262,7 @@ class SparkStorage:
                 self._format(each).vacuum(session.spark, each, kept_ms)
 
     def _format(self, name: TableName) -> SparkFormat:
-        table = self._details.table(name)
-        return self._details.written(name) if table is None else self._tables.written(table)
+        return self._tables.written_by(self._details.format_of(name), name)
 
     def remove_dead_checkpoints(self, table_ids: frozenset[str]) -> None:
         if self._parts is not None:

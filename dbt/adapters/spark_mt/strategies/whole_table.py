@@ -143,14 +143,14 @@ def advice(choice: strategy.Choice, shape_reason: str, retention: str) -> tuple[
     Args:
         choice: How the table is kept.
         shape_reason: The code why its query is no row-wise one; empty for a row-wise query.
-        retention: The property that says how long the commits of a source can be read.
+        retention: What says how long the commits of the sources can be read.
     """
     if choice.strategy != strategy.WINDOW or not choice.since:
         return ()
     names = ", ".join(name for name, _ in choice.since)
     history = (
-        f"Each refresh reads what was added to {names} since the start: their "
-        f"{retention} (30 days by default) must reach back to it."
+        f"Each refresh reads what was added to {names} since the start: their {retention} must "
+        "reach back to it."
     )
     if shape_reason != "JOIN":
         return (history,)

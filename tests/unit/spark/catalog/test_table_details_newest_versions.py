@@ -84,6 +84,8 @@ class Details:
             self._known = delta_at(self.location, NAME) if self.location else NoTable("")
         return self._known
 
+    of_made = of
+
 
 def test_a_lookup_requests_files_and_lists_no_directory():
     log, details = Log(), Details("/a")
@@ -93,6 +95,17 @@ def test_a_lookup_requests_files_and_lists_no_directory():
     log.put("/a", 2, 3)
     assert newest(NAME) == 3
     assert (log.listed, details.requested) == (0, 1)
+
+
+def test_the_history_says_which_version_came_before():
+    log, details = Log(), Details("/a")
+    log.put("/a", 0, 1)
+    newest = NewestVersions(details, InstalledTables(DeltaTables(log)))
+    assert [newest.previous(NAME, version) for version in (1, 0, 2)] == [0, -1, None]
+    assert (log.files.requested, log.listed) == (3, 0)
+    details.location = ""
+    details.forget()
+    assert newest.previous(NAME, 1) is None
 
 
 def test_a_table_is_created_dropped_and_created_at_another_location():

@@ -1,14 +1,18 @@
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from dbt.adapters.spark_mt.definition import conditions
-from dbt.adapters.spark_mt.definition.releases import UNTESTED
+from dbt.adapters.spark_mt.definition.releases import UNTESTED, minor_of
 from dbt.adapters.spark_mt.spark.formats import iceberg as iceberg_format
 from dbt.adapters.spark_mt.spark.iceberg import releases
 from tests.support.errors import raises
 
 CATALOG = {"spark.sql.catalog.ice": iceberg_format.CATALOG}
+SUITE = Path(__file__).parents[3] / "iceberg"
 RUNTIME = "org.apache.iceberg:iceberg-spark-runtime-{}_2.13:{}"
 
 
@@ -65,3 +69,21 @@ def test_a_new_spark_has_no_cache_in_its_catalogs_unless_the_user_sets_one():
     key = "spark.sql.catalog.ice.cache-enabled"
     assert releases.with_uncached_catalogs(CATALOG) == {key: "false"}
     assert releases.with_uncached_catalogs({**CATALOG, key: "true"}) == {}
+
+
+def named_in_suite(file, pattern):
+    """The one value that a file of the suite on a real Spark assigns."""
+    (found,) = re.findall(pattern, (SUITE / file).read_text(encoding="utf-8"), re.MULTILINE)
+    return found
+
+
+def test_the_suite_runs_with_the_first_tested_pair():
+    pair = releases.PAIRS[0]
+    assert named_in_suite("conftest.py", r'^ICEBERG = "(.+)"$') == pair.package
+    assert minor_of(named_in_suite("setup.sh", r"^pyspark=(\S+)$")) == pair.spark
+
+
+def test_the_package_of_a_pair_is_of_its_spark_and_its_newest_iceberg():
+    for pair in releases.PAIRS:
+        assert f"-{pair.spark}_" in pair.package
+        assert minor_of(pair.package.rpartition(":")[2]) == pair.icebergs[-1]

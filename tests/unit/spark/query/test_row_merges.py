@@ -11,7 +11,6 @@ from dbt.adapters.spark_mt.definition.columns import Column, PrimaryKey
 from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.execution.table_format import TableColumns
 from dbt.adapters.spark_mt.planning.constraints import changed_duplicates_query
-from dbt.adapters.spark_mt.spark.catalog.commit import computed_rows, keys_query
 from dbt.adapters.spark_mt.spark.query import row_merges
 from dbt.adapters.spark_mt.spark.tables.result_changes import TableChange
 from tests.unit.builders import QUERY, resolve, stored
@@ -66,8 +65,8 @@ def test_all_statements_read_the_ranges_of_the_table_only():
 
 def test_keys_are_compared_with_null_and_taken_once():
     key = ("user_id", "product_id")
-    assert "UNION\n" in keys_query(["SELECT 1", "SELECT 2"], key)
-    rows = computed_rows("SELECT 0", ["SELECT 1"], key)
+    assert "UNION\n" in row_merges.keys_query(["SELECT 1", "SELECT 2"], key)
+    rows = row_merges.computed_rows("SELECT 0", ["SELECT 1"], key)
     assert "c.`user_id` <=> k.`user_id` AND c.`product_id` <=> k.`product_id`" in rows
 
 

@@ -1,9 +1,4 @@
-"""Fenced commits on Spark: preconditions, keys of changed rows, errors of writers.
-
-A refresh by keys computes the rows of touched keys again. The touched keys are those that the query
-returns for the changed source rows. Their rows are computed over all source data. They replace the
-rows of the table, and keys that the query no longer returns are deleted.
-"""
+"""Fenced commits on Spark: preconditions, violations, errors of writers."""
 
 from __future__ import annotations
 
@@ -12,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from dbt.adapters.spark_mt.definition import conditions
-from dbt.adapters.spark_mt.definition.columns import TableName, quote
+from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.commit_metadata import encode_commit
 from dbt.adapters.spark_mt.definition.table_format import TableRef
 from dbt.adapters.spark_mt.execution.table_history import is_other_table
@@ -129,25 +124,6 @@ def raise_if_violated(session: PrivateSession, name: TableName, query: str | Non
     if rows:
         found = [f"{row['violation']}: {row['row_values']}" for row in rows]
         raise conditions.CONSTRAINT_VIOLATED(violations=found, table=name)
-
-
-def computed_rows(content: str, touched: Sequence[str], key: Sequence[str]) -> str:
-    """Return the rows of the touched keys.
-
-    Args:
-        content: The table's rows over all source data.
-        touched: The query over the rows that changed, in as many parts as needed.
-        key: The columns of the PRIMARY KEY.
-    """
-    same = " AND ".join(f"c.{quote(column)} <=> k.{quote(column)}" for column in key)
-    keys = keys_query(touched, key)
-    return f"SELECT c.* FROM (\n{content}\n) AS c LEFT SEMI JOIN (\n{keys}\n) AS k ON {same}"
-
-
-def keys_query(touched: Sequence[str], key: Sequence[str]) -> str:
-    """Return each touched key once."""
-    columns = ", ".join(map(quote, key))
-    return "\nUNION\n".join(f"SELECT DISTINCT {columns} FROM (\n{part}\n)" for part in touched)
 
 
 @dataclass(slots=True)

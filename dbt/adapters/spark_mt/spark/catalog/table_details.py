@@ -78,9 +78,10 @@ class TableDetails:
         self._catalog = _DriverCatalog(spark, tables)
         self._known: dict[TableName, TableDetail] = {}
 
-    def format_in(self, catalog: str) -> TableFormat:
-        """Return the format of the tables that are made in a catalog."""
-        return self._tables.made_in(self._class_of(catalog)).format
+    def format_of(self, name: TableName) -> TableFormat:
+        """Return the format of a table, or of one that would be made under a full name."""
+        table = self.table(name)
+        return self._made_in(name.catalog or "") if table is None else self._tables.of(table).format
 
     def written(self, name: TableName) -> SparkFormat:
         """Return what writes a materialized table that is made under a full name.
@@ -88,10 +89,12 @@ class TableDetails:
         Raises:
             MaterializedTableError: Tables of the format of its catalog are only read here.
         """
-        return self._tables.written_by(self.format_in(name.catalog or ""), name)
+        return self._tables.written_by(self._made_in(name.catalog or ""), name)
 
-    def _class_of(self, catalog: str) -> str:
-        return self._spark.conf.get(f"{CATALOG_PREFIX}{catalog}", None) or ""
+    def _made_in(self, catalog: str) -> TableFormat:
+        """Return the format of the tables that are made in a catalog."""
+        class_ = self._spark.conf.get(f"{CATALOG_PREFIX}{catalog}", None) or ""
+        return self._tables.made_in(class_).format
 
     def forget(self, name: TableName | None = None) -> None:
         """Read details again from now on, of one table or of all: the catalog may have changed."""
@@ -324,6 +327,12 @@ class NewestVersions:
                 return newest
         self._details.forget()
         return self._look(name)
+
+    def previous(self, name: TableName, version: int) -> int | None:
+        """Return the version of a table before one; None where the table does not have that one."""
+        table = self.table(name)
+        found = None if table is None else self._tables.history(table).commit(table, version)
+        return None if found is None else found.previous
 
     def table(self, name: TableName) -> TableRef | None:
         """Return a table with versions; None without one."""

@@ -213,6 +213,7 @@ FORMAT = table_format.TableFormat(
     compaction="OPTIMIZE {table}",
     catalog_class=CATALOG,
     log_retention="delta.logRetentionDuration",
+    log_retention_default="30 days",
     file_retention="delta.deletedFileRetentionDuration",
     properties_doc=(
         "delta.<property>",

@@ -108,6 +108,7 @@ FORMAT = table_format.TableFormat(
         {table_format.Capability.MATERIALIZED_TABLE, table_format.Capability.LATER_NOT_NULL}
     ),
     log_retention="history.expire.max-snapshot-age-ms",
+    log_retention_default="5 days",
     file_retention="history.expire.max-snapshot-age-ms",
     compaction="CALL rewrite_data_files('{table}')",
     system_properties={

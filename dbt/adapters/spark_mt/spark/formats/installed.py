@@ -11,4 +11,4 @@ from dbt.adapters.spark_mt.spark.formats.delta import FORMAT as DELTA
 from dbt.adapters.spark_mt.spark.formats.iceberg import FORMAT as ICEBERG
 
 FORMATS = TableFormats((DELTA, ICEBERG))
-"""Their names; materialized tables have the first one."""
+"""Their names; the first one is that of tables in a catalog whose class is of no format."""

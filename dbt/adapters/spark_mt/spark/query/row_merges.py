@@ -1,7 +1,11 @@
-"""MERGE statements that change single rows of a table: as bags of rows, or by keys.
+"""Queries for the changed rows of a table, with their MERGE statements: as bags, or by keys.
 
 The rows of a table may be equal to each other. A row to be removed is removed with all rows that
 equal it. Those that shall stay are added again by the same statement.
+
+A refresh by keys computes the rows of touched keys again. The touched keys are those that the query
+returns for the changed source rows. Their rows are computed over all source data. They replace the
+rows of the table, and keys that the query no longer returns are deleted.
 """
 
 from __future__ import annotations
@@ -125,6 +129,25 @@ WHEN MATCHED AND s.{PRESENT} IS NULL THEN DELETE
 WHEN MATCHED{changed} THEN UPDATE SET {", ".join(f"{c} = s.{c}" for c in columns)}
 WHEN NOT MATCHED AND s.{PRESENT} IS NOT NULL THEN
 INSERT ({", ".join(columns)}) VALUES ({", ".join(f"s.{c}" for c in columns)})"""
+
+
+def computed_rows(content: str, touched: Sequence[str], key: Sequence[str]) -> str:
+    """Return the rows of the touched keys.
+
+    Args:
+        content: The table's rows over all source data.
+        touched: The query over the rows that changed, in as many parts as needed.
+        key: The columns of the PRIMARY KEY.
+    """
+    same = " AND ".join(f"c.{quote(column)} <=> k.{quote(column)}" for column in key)
+    keys = keys_query(touched, key)
+    return f"SELECT c.* FROM (\n{content}\n) AS c LEFT SEMI JOIN (\n{keys}\n) AS k ON {same}"
+
+
+def keys_query(touched: Sequence[str], key: Sequence[str]) -> str:
+    """Return each touched key once."""
+    columns = ", ".join(map(quote, key))
+    return "\nUNION\n".join(f"SELECT DISTINCT {columns} FROM (\n{part}\n)" for part in touched)
 
 
 def same_key(table: TableColumns, key: Sequence[str]) -> str:

@@ -134,6 +134,9 @@ class SparkSystemLog:
         """Return the newest version of the registry's own table."""
         return self._versions(TableName(TABLE, SCHEMA, catalog))
 
+    def previous(self, catalog: str, version: int) -> int | None:
+        return self._versions.previous(TableName(TABLE, SCHEMA, catalog), version)
+
     def tables(self, catalog: str) -> tuple[KnownTable, ...]:
         """Return the newest row of every table that was not dropped, ordered by name."""
         query = f"{_NEWEST_TABLES} {_BY_NAME}"

@@ -12,9 +12,10 @@ from dbt.adapters.spark_mt.definition.verification import RowDifference, Side
 from dbt.adapters.spark_mt.execution.ports import RowDifferences
 from dbt.adapters.spark_mt.execution.table_history import partly_refreshed
 from dbt.adapters.spark_mt.resolution.options import session_confs
-from dbt.adapters.spark_mt.spark.catalog.commit import computed_rows, keys_query, table_of
+from dbt.adapters.spark_mt.spark.catalog.commit import table_of
 from dbt.adapters.spark_mt.spark.catalog.table_details import clustering_columns
 from dbt.adapters.spark_mt.spark.formats.installed import FORMATS
+from dbt.adapters.spark_mt.spark.query import row_merges
 from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_error
 from dbt.adapters.spark_mt.spark.session.types import columns_of
 
@@ -121,9 +122,9 @@ class SparkTableObserver:
             return "\nUNION ALL\n".join([*kept, f"SELECT * FROM (\n{added}\n)"])
         touched = self._rows.touched(session, definition, run, baseline.positions)
         whole, _ = self._rows.whole(session, definition, run)
-        computed = computed_rows(whole, touched, key.columns)
+        computed = row_merges.computed_rows(whole, touched, key.columns)
         same = " AND ".join(f"t.{quote(c)} <=> k.{quote(c)}" for c in key.columns)
-        keys = keys_query(touched, key.columns)
+        keys = row_merges.keys_query(touched, key.columns)
         untouched = (
             f"SELECT t.* FROM (\n{rows}\n) AS t LEFT ANTI JOIN (\n{keys}\n) AS k ON {same}"
             for rows in kept

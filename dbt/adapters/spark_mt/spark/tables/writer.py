@@ -26,6 +26,7 @@ from dbt.adapters.spark_mt.query.differential import ChangeNotSupported
 from dbt.adapters.spark_mt.query.operator_sql import NotRenderedError
 from dbt.adapters.spark_mt.resolution.options import session_confs
 from dbt.adapters.spark_mt.spark.catalog import commit
+from dbt.adapters.spark_mt.spark.query import row_merges
 from dbt.adapters.spark_mt.spark.session import input_size
 from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_error, unlogged
 from dbt.adapters.spark_mt.spark.session.kept_rows import kept_rows
@@ -174,9 +175,9 @@ class ContentWriter:
             return partial(self._of(definition).append, session.spark, definition.name, rows)
         touched = self._rows.touched(session, definition, run, step.since)
         content, _ = self._rows.whole(session, definition, run)
-        attempt.content = commit.computed_rows(content, touched, key.columns)
+        attempt.content = row_merges.computed_rows(content, touched, key.columns)
         rows = constraints.guarded(attempt.content, definition.resolved)
-        keys = commit.keys_query(touched, key.columns)
+        keys = row_merges.keys_query(touched, key.columns)
         table = TableColumns.of(definition)
         replace_keys = self._of(definition).replace_keys
         return partial(replace_keys, session.spark, table, key.columns, rows, keys)
