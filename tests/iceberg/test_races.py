@@ -1,4 +1,4 @@
-"""Writes of users in another process during the refreshes of a materialized table of Iceberg.
+"""Races of users who write in another process with refreshes of a table of Iceberg.
 
 `ICEBERG_RACES` is how many races of each kind there are.
 """

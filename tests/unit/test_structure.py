@@ -621,8 +621,6 @@ MACROS_THAT_NAME_A_FORMAT = {
     "materializations/models/clone.sql": "only Delta has CLONE, as a relation of dbt-spark says",
     "materializations/models/write_table.sql": "the default of a config",
     "python_model/write_increment.sql": "the default of a config",
-    "relations/materialized_table/drop.sql": "a decision that belongs to the adapter",
-    "relations/table/constraints.sql": "a decision that belongs to the adapter",
 }
 """Macros with such a name. A macro that decides by one should ask the adapter."""
 
@@ -634,7 +632,7 @@ def test_macros_name_no_table_format():
         for path in macros.rglob("*.sql")
         if FORMAT_WORDS.search(path.read_text(encoding="utf-8"))
     }
-    assert named <= set(MACROS_THAT_NAME_A_FORMAT)
+    assert named == set(MACROS_THAT_NAME_A_FORMAT)
 
 
 def test_one_module_chooses_the_implementation_of_the_table_format():

@@ -73,6 +73,11 @@ class MemorySystemLog:
         """Return the version of the newest commit."""
         return self._versions[-1] if self._versions else -1
 
+    @property
+    def commits(self) -> int:
+        """How many commits were made."""
+        return len(self._versions)
+
     def previous(self, catalog: str, version: int) -> int | None:  # noqa: ARG002 - as above
         """Return the version before one."""
         at = self._versions.index(version) if version in self._versions else None
@@ -80,7 +85,7 @@ class MemorySystemLog:
 
     def make_version(self) -> int:
         """Make a commit, as that of another process, and return its version."""
-        gap = gap_of(len(self._versions))
+        gap = gap_of(self.commits)
         self._versions.append(self.version("") + gap)
         return self._versions[-1]
 

@@ -153,17 +153,17 @@ def test_a_batch_and_its_table_are_registered_in_one_commit_and_then_once_a_minu
     host = new_host(world)
     log = tables.memory.log
     tables.append("events", [(4, 1, 4)])
-    before = log.version("")
+    before = log.commits
     host.fresh()
     host.tick()
-    assert log.version("") == before + 1
+    assert log.commits == before + 1
     for minute in range(1, 4):
         world.pass_time(59)
         host.tick()
-        assert log.version("") == before + minute
+        assert log.commits == before + minute
         world.pass_time(1)
         host.tick()
-        assert log.version("") == before + minute + 1
+        assert log.commits == before + minute + 1
     name = tables.name("t")
     (known,) = [each for each in log.tables(name.catalog) if each.name == name]
     assert known.last_refresh_at_ms == tables.stored("t").last_refresh.started_at_ms

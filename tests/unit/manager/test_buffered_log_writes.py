@@ -27,7 +27,7 @@ class Commits:
         self()
 
     def __call__(self):
-        now = self._log.version(""), len(self._leases.written)
+        now = self._log.commits, len(self._leases.written)
         before = getattr(self, "_before", now)
         self._before = now
         return tuple(n - b for n, b in zip(now, before, strict=True))
