@@ -7,8 +7,7 @@ import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tests.faults.server import ROOT
-from tests.functional.processes.serving import environment
+from tests.faults.server import ROOT, environment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from tests.clients.conftest import ENVIRONMENTS
-from tests.functional.processes.serving import environment
+from tests.faults.server import environment
 from tests.support.page_blocks import block
 
 _TIMEOUT_S = 600

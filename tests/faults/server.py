@@ -94,6 +94,16 @@ class Server:
             session.client.close()
 
 
+def environment() -> dict[str, str]:
+    """The environment of a process of its own.
+
+    PySpark notes in that of a process that it works over Connect, and whoever inherits this can
+    start no Spark.
+    """
+    connect = ("SPARK_CONNECT_MODE_ENABLED", "SPARK_REMOTE", "SPARK_LOCAL_REMOTE")
+    return {key: value for key, value in os.environ.items() if key not in connect}
+
+
 @contextmanager
 def serving(directory: Path, confs: Mapping[str, str] | None = None) -> Iterator[Server]:
     """Start a server, and end it afterwards.
@@ -107,7 +117,12 @@ def serving(directory: Path, confs: Mapping[str, str] | None = None) -> Iterator
     command = [sys.executable, "-m", "tests.faults.server", *arguments]
     with (directory / "server.log").open("wb") as log:
         process = subprocess.Popen(  # noqa: S603 - our own command
-            command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log
+            command,
+            cwd=ROOT,
+            env=environment(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
         )
     try:
         assert process.stdout is not None

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.client import discovery
 from dbt.adapters.spark_mt.manager.serve import ServeOptions, Serving, serve
-from tests.faults.server import CONFS, ROOT
+from tests.faults.server import CONFS, ROOT, environment
 from tests.support import jvm_options
 
 if TYPE_CHECKING:
@@ -59,16 +59,6 @@ class Manager:
         self.process.stdin.write("jobs\n")
         self.process.stdin.flush()
         return int(self.process.stdout.readline())
-
-
-def environment() -> dict[str, str]:
-    """The environment of a process of its own.
-
-    PySpark notes in that of a process that it works over Connect, and whoever inherits this can
-    start no Spark.
-    """
-    connect = ("SPARK_CONNECT_MODE_ENABLED", "SPARK_REMOTE", "SPARK_LOCAL_REMOTE")
-    return {key: value for key, value in os.environ.items() if key not in connect}
 
 
 @contextmanager

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.functional.processes.serving import SHORT, environment
+from tests.faults.server import environment
+from tests.functional.processes.serving import SHORT
 
 pytestmark = pytest.mark.conformance
 

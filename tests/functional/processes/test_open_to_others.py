@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.functional.processes.serving import SECRET, SECRETS, SHORT, environment
+from tests.faults.server import environment
+from tests.functional.processes.serving import SECRET, SECRETS, SHORT
 from tests.functional.processes.watching import (
     Watch,
     needs_proc,

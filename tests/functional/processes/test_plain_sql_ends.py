@@ -15,8 +15,8 @@ import pytest
 
 from dbt.adapters.spark_mt.client import discovery
 from tests.derby.metastore import shared_metastore
-from tests.faults.server import CONFS
-from tests.functional.processes.serving import environment, serving
+from tests.faults.server import CONFS, environment
+from tests.functional.processes.serving import serving
 
 pytestmark = pytest.mark.conformance
 

@@ -22,7 +22,7 @@ from dbt.adapters.spark_mt.client.target import automatic_target
 from dbt.adapters.spark_mt.execution.results import Action
 from dbt.adapters.spark_mt.spark.launch.session import connect_spark
 from dbt.adapters.spark_mt.spark.session.errors import failure_of
-from tests.functional.processes.serving import environment
+from tests.faults.server import environment
 
 _TIMEOUT_S = 600
 _ORDERS = "k,amount\n1,10\n1,5\n2,7\n"

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.functional.processes.serving import SHORT, environment
+from tests.faults.server import environment
+from tests.functional.processes.serving import SHORT
 
 ROOT = Path(__file__).parents[3]
 NOTICE = "WARN SparkStringUtils: Truncated the string representation of a plan"
