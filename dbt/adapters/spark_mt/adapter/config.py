@@ -183,8 +183,7 @@ def read_format(made_in: TableFormat) -> Callable[[Any], str]:
 
     def read(value: Any) -> str:  # noqa: ANN401
         if str(value).lower() != made_in.name:
-            others = [each for each in FORMATS.known if each is not made_in]
-            other = next((each for each in others if each is FORMATS.of(str(value))), None)
+            other = FORMATS.of(str(value))
             remedy = f" Name a catalog of {other.title} with `database`." if other else ""
             detail = (
                 f"the tables of its catalog are tables of {made_in.title}, so it is "
