@@ -49,19 +49,21 @@ class Description(NamedTuple):
 
 def show_tables_sql(schema: BaseRelation) -> str:
     """The statement that lists a schema."""
-    parts = (schema.database, schema.schema)
-    return f"SHOW TABLE EXTENDED IN {'.'.join(quote(p) for p in parts if p)} LIKE '*'"
+    return f"SHOW TABLE EXTENDED IN {_quoted(schema)} LIKE '*'"
 
 
 def show_views_sql(schema: BaseRelation) -> str:
     """The statement that lists the views of a schema outside of Spark's own catalog."""
-    return f"SHOW VIEWS IN {'.'.join(quote(p) for p in (schema.database, schema.schema) if p)}"
+    return f"SHOW VIEWS IN {_quoted(schema)}"
 
 
 def show_functions_sql(schema: BaseRelation) -> str:
     """The statement that lists the functions of a schema that are not Spark's own."""
-    parts = (schema.database, schema.schema)
-    return f"SHOW USER FUNCTIONS IN {'.'.join(quote(p) for p in parts if p)}"
+    return f"SHOW USER FUNCTIONS IN {_quoted(schema)}"
+
+
+def _quoted(schema: BaseRelation) -> str:
+    return ".".join(quote(part) for part in (schema.database, schema.schema) if part)
 
 
 def functions_of(
