@@ -15,9 +15,10 @@ _YOUNG = "-Xmn512m"
 _FIRST_COMPILER = ("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m")
 """With it alone, the JVM would keep 48 MB of compiled code."""
 COMMON = " ".join((*_START, _YOUNG))
-"""For suites of several minutes."""
+"""For suites of an hour."""
 SHORT = " ".join((*_START, _YOUNG, *_FIRST_COMPILER))
-"""For a JVM that ends before the second compiler pays, which takes a third of its time."""
+"""For a JVM of up to some twenty minutes: the second compiler takes a third of the first ten, and
+what it saves later is less."""
 SMALL = " ".join((*_START, *_FIRST_COMPILER))
 """The same for a JVM with one gigabyte."""
 INTERPRETED = ("spark.sql.codegen.wholeStage=false", "spark.sql.codegen.factoryMode=NO_CODEGEN")

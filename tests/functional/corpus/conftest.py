@@ -9,7 +9,7 @@ import pytest
 from tests.corpus.corpora import CONFS, Run, Selection
 from tests.corpus.jars import tests_jar
 from tests.corpus.results import report
-from tests.functional.engine.conftest import SHORT, schema, session, started, warehouse
+from tests.functional.engine.conftest import schema, session, started, warehouse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +30,7 @@ _RESULTS: list[Result] = []
 @pytest.fixture(scope="session")
 def spark(warehouse: str) -> Iterator[SparkSession]:
     """As the Spark of the tests of the engine, with adaptive execution."""
-    yield from started(warehouse, **SHORT, **CONFS)
+    yield from started(warehouse, **CONFS)
 
 
 @pytest.fixture(scope="session")

@@ -23,7 +23,7 @@ _CONFS = {
     **delta_confs(),
     "spark.databricks.delta.snapshotPartitions": "2",
     "spark.default.parallelism": "2",
-    jvm_options.OPTIONS: jvm_options.COMMON,
+    jvm_options.OPTIONS: jvm_options.SHORT,
     "spark.driver.memory": "3g",
     "spark.log.level": "OFF",
     "spark.sql.adaptive.enabled": "false",
@@ -38,8 +38,6 @@ _CONFS = {
     "spark.ui.retainedStages": "10",
     "spark.ui.showConsoleProgress": "false",
 }
-SHORT = {jvm_options.OPTIONS: jvm_options.SHORT}
-"""For suites of a minute or two: what the second compiler takes comes back in three."""
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from dbt.adapters.spark_mt.api import MaterializedTables
 from dbt.adapters.spark_mt.manager.app import Identity, assemble
 from dbt.adapters.spark_mt.manager.reconciler import ManagerPolicy
 from dbt.adapters.spark_mt.manager.views import Role
-from tests.functional.engine.conftest import SHORT, schema, session, started, warehouse
+from tests.functional.engine.conftest import schema, session, started, warehouse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,7 +33,7 @@ _POLL_S = 0.25
 @pytest.fixture(scope="session")
 def spark(warehouse: str) -> Iterator[SparkSession]:
     """The engine's Spark."""
-    yield from started(warehouse, **SHORT)
+    yield from started(warehouse)
 
 
 @pytest.fixture(scope="session")

@@ -16,6 +16,7 @@ from dbt.adapters.spark_mt.spark.catalog.objects import (
 )
 from dbt.adapters.spark_mt.spark.formats.installed import FORMATS
 from dbt.adapters.spark_mt.spark.session import errors as spark_errors
+from dbt.adapters.spark_mt.spark.session.driver_java import java_class
 from dbt.adapters.spark_mt.spark.session.private_session import is_connect
 
 if TYPE_CHECKING:
@@ -266,30 +267,31 @@ class _DriverCatalog:
         return any(found == each.catalog_class for each in FORMATS.known)
 
     def _table(self, name: TableName) -> TableRef | None:
-        java, jvm = self._java()
-        tables = jvm.org.apache.spark.sql.catalyst
-        none = jvm.scala.Option.apply(None)
-        identifier = tables.TableIdentifier(name.name, jvm.scala.Option.apply(name.schema), none)
-        entry = java.sessionState().catalog().getTableMetadata(identifier)
+        option = self._java("scala.Option").apply
+        named = self._java("org.apache.spark.sql.catalyst.TableIdentifier")
+        identifier = named(name.name, option(name.schema), option(None))
+        entry = self._state().catalog().getTableMetadata(identifier)
         provider, storage = entry.provider(), entry.storage()
         format_ = self._tables.named(provider.get().lower() if provider.isDefined() else "")
         if format_ is None or not storage.properties().isEmpty():
             return None
-        path = jvm.org.apache.hadoop.fs.Path(entry.location())
+        path = self._java("org.apache.hadoop.fs.Path")(entry.location())
         return format_.ref(name, str(path.toString()))
 
     def shows_all(self, properties: Mapping[str, str]) -> bool:
         """Whether SHOW TBLPROPERTIES would redact no value of these properties."""
-        java, jvm = self._java()
-        found = jvm.java.util.HashMap()
+        found = self._java("java.util.HashMap")()
         for key, value in properties.items():
             found.put(key, value)
-        mapped = jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(found)
-        return bool(java.sessionState().conf().redactOptions(mapped).equals(mapped))
+        mapped = self._java("org.apache.spark.api.python.PythonUtils").toScalaMap(found)
+        return bool(self._state().conf().redactOptions(mapped).equals(mapped))
 
-    def _java(self) -> tuple[Any, Any]:
-        """Return the session in the JVM, and the JVM: PySpark has no public way to either."""
-        return self._spark._jsparkSession, self._spark.sparkContext._jvm  # noqa: SLF001
+    def _java(self, name: str) -> Any:  # noqa: ANN401 - a class of the JVM
+        return java_class(self._spark, name)
+
+    def _state(self) -> Any:  # noqa: ANN401 - an object of the JVM
+        java: Any = self._spark._jsparkSession  # noqa: SLF001 - no public way to it
+        return java.sessionState()
 
 
 def _detailed(rows: list[Row]) -> dict[str, str]:

@@ -11,6 +11,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.execution.errors import problem_of
+from dbt.adapters.spark_mt.spark.session.driver_java import java_class
 from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_error, unlogged
 from dbt.adapters.spark_mt.spark.session.private_session import active, is_connect
 
@@ -44,13 +45,13 @@ def marked_rows(session: SparkSession, table: TableRef, first: int, last: int) -
         The name of the view; empty where there is none.
     """
 
-    def rows(delta: Any, none: Any) -> Any:  # noqa: ANN401 - of the JVM
+    def rows(log: Any, none: Any) -> Any:  # noqa: ANN401 - of the JVM
         java: Any = session._jsparkSession  # noqa: SLF001 - no public way to the JVM
-        log = delta.DeltaLog.forTable(java, table.handle)
+        reader = java_class(session, "org.apache.spark.sql.delta.commands.cdc.CDCReader")
         options = (none, none, True, none)  # the one that is true: whole files where no feed is
-        return delta.commands.cdc.CDCReader.changesToBatchDF(log, first, last, java, *options)
+        return reader.changesToBatchDF(log, first, last, java, *options)
 
-    return _viewed(session, rows)
+    return _viewed(session, table, rows)
 
 
 def version_rows(session: SparkSession, table: TableRef, version: int) -> str:
@@ -69,25 +70,25 @@ def version_rows(session: SparkSession, table: TableRef, version: int) -> str:
         The name of the view; empty where there is none.
     """
 
-    def rows(delta: Any, none: Any) -> Any:  # noqa: ANN401 - of the JVM
-        log = delta.DeltaLog.forTable(session._jsparkSession, table.handle)  # noqa: SLF001 - no public way to the JVM
+    def rows(log: Any, none: Any) -> Any:  # noqa: ANN401 - of the JVM
         within = (none, none, False)  # the last: only within the retention of removed files
         snapshot = log.getSnapshotAt(version, *within)
         statistics = is_stream = False
         return log.createDataFrame(snapshot, snapshot.getAllFiles(statistics), is_stream, none)
 
-    return _viewed(session, rows)
+    return _viewed(session, table, rows)
 
 
-def _viewed(session: SparkSession, make: Callable[[Any, Any], Any]) -> str:
-    """Name the rows that a function makes of Delta's package and Scala's None."""
+def _viewed(session: SparkSession, table: TableRef, make: Callable[[Any, Any], Any]) -> str:
+    """Name the rows that a function makes of a table's log and Scala's None."""
     if is_connect(session):
         return ""
-    jvm: Any = session.sparkContext._jvm  # noqa: SLF001 - no public way to the JVM
     view = f"{_VIEW}{next(_NUMBERS)}"
     try:
         with unlogged(), active(session):
-            rows = make(jvm.org.apache.spark.sql.delta, jvm.scala.Option.apply(None))
+            logs = java_class(session, "org.apache.spark.sql.delta.DeltaLog")
+            log = logs.forTable(session._jsparkSession, table.handle)  # noqa: SLF001 - no public way to the JVM
+            rows = make(log, java_class(session, "scala.Option").apply(None))
             rows.createOrReplaceTempView(view)
     except Exception as error:
         if not is_spark_error(error) or failure_of(error).is_cancelled:

@@ -104,17 +104,17 @@ def replace_rows(session: SparkSession, table: TableColumns, removal: Removal, a
         problem = problem_of(error)
         _LOGGER.warning("A MERGE changes %s: Delta's classes do not fit (%s).", table.name, problem)
         return False
-    jvm: Any = session
-    conf, number = session.conf, jvm._jvm.java.lang.Long.valueOf  # noqa: SLF001 - no public way to the JVM
+    conf, number = session.conf, driver_java.java_class(session, "java.lang.Long").valueOf
 
     def frame(text: str) -> Any:  # noqa: ANN401 - of the JVM
         made: Any = session.sql(text)
         return made._jdf  # noqa: SLF001 - as above
 
+    classic: Any = session
     made = driver_java.new_object(
         session,
         java,
-        jvm._jsparkSession,  # noqa: SLF001 - as above
+        classic._jsparkSession,  # noqa: SLF001 - as above
         conf.get(delta_format.FENCE_ID),
         number(int(conf.get(delta_format.FENCE_NUMBER) or 0)),
         frame(added),

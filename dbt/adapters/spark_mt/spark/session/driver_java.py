@@ -1,4 +1,4 @@
-"""Java sources that the driver compiles by its own Janino, once in a JVM."""
+"""Classes of the driver's JVM, and Java sources that it compiles by its own Janino."""
 
 from __future__ import annotations
 
@@ -18,6 +18,21 @@ _JAVA_RELEASE = 8
 """Of static methods in interfaces; Janino's own default is older."""
 _COMPILED: WeakKeyDictionary[Java, dict[Path, Java | Exception]] = WeakKeyDictionary()
 """The class of each source, or why there is none, by py4j's view of the JVM."""
+_FOUND: WeakKeyDictionary[Java, dict[str, Java]] = WeakKeyDictionary()
+"""The classes that were looked up, by py4j's view of the JVM."""
+
+
+def java_class(spark: SparkSession, name: str) -> Java:
+    """Return a class of the JVM by its full name, which is looked up once.
+
+    Written as `jvm.org.apache…`, each part of the name is a question to the JVM each time, and the
+    first of them has it search all its jars for a class `org` in a dozen packages.
+    """
+    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - no public way to the JVM
+    known = _FOUND.setdefault(jvm, {})
+    if name not in known:
+        known[name] = getattr(jvm, name)
+    return known[name]
 
 
 def compiled(spark: SparkSession, source: Path, nested: Sequence[str] = ()) -> Java:
@@ -46,7 +61,8 @@ def compiled(spark: SparkSession, source: Path, nested: Sequence[str] = ()) -> J
 def new_object(spark: SparkSession, java: Java, *values: object) -> Java:
     """Make an object by the one constructor of a class that `compiled` returned."""
     context: Any = spark.sparkContext
-    arguments = context._gateway.new_array(context._jvm.java.lang.Object, len(values))  # noqa: SLF001 - no public way to the JVM
+    kind = java_class(spark, "java.lang.Object")
+    arguments = context._gateway.new_array(kind, len(values))  # noqa: SLF001 - no public way to the JVM
     for number, value in enumerate(values):
         arguments[number] = value
     return java.getConstructors()[0].newInstance(arguments)

@@ -21,6 +21,7 @@ from dbt.adapters.spark_mt.query.confs import (
     semantic_confs,
 )
 from dbt.adapters.spark_mt.spark.formats.installed import FORMATS
+from dbt.adapters.spark_mt.spark.session.driver_java import java_class
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -196,8 +197,8 @@ def _cancel_executions(session: SparkSession) -> None:
     context = session.sparkContext
     java: Any = context._jsc.sc()  # noqa: SLF001 - no public way to tags
     of_executions = f"{session._jsparkSession.sessionJobTag()}-"  # noqa: SLF001 - as above
-    states: Any = context._jvm  # noqa: SLF001 - as above
-    running = java.statusStore().jobsList([states.org.apache.spark.JobExecutionStatus.RUNNING])
+    states = java_class(session, "org.apache.spark.JobExecutionStatus")
+    running = java.statusStore().jobsList([states.RUNNING])
     for job in map(running.apply, range(running.size())):
         tags = job.jobTags().mkString(_BETWEEN).split(_BETWEEN)
         if any(tag.startswith(of_executions) for tag in tags):
@@ -301,8 +302,7 @@ def active(spark: SparkSession) -> Iterator[None]:
     statements do the same.
     """
     java: Any = spark._jsparkSession  # noqa: SLF001 - PySpark has no public way to it
-    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - as above
-    sessions = jvm.org.apache.spark.sql.classic.SparkSession
+    sessions = java_class(spark, "org.apache.spark.sql.classic.SparkSession")
     before = sessions.getActiveSession()
     sessions.setActiveSession(java)
     try:
