@@ -7,7 +7,7 @@ python := .venv/bin/python
 LANES ?= 3
 # Suites of tests/functional; each runs in a process (and a JVM) of its own. Lanes take the longest
 # jobs of the recorded run first, and in this order where none was recorded.
-longest = $(addprefix tests/functional/,engine/ processes/ adapter/ examples/ streams/)
+longest = $(addprefix tests/functional/,engine/ refreshes/ processes/ adapter/ examples/ streams/)
 functional_suites = $(longest) $(filter-out %/__pycache__/ $(longest),$(sort $(wildcard tests/functional/*/)))
 
 help: ## list the targets
@@ -36,8 +36,8 @@ test: setup ## the unit and functional tests that CI runs
 unit: setup ## the fast tests, no Spark
 	@$(python) tools/run_suites.py -- tests/unit
 
-newest: setup ## the tests of the adapter with the newest dbt, a part of the matrix
-	@$(python) -m tools.matrix --only tests/functional/adapter/ newest-dbt
+newest: setup ## what only the newest dbt has, and the life of a table with it, a part of the matrix
+	@$(python) -m tools.matrix --only test_dbt_1_12 --only TestLife newest-dbt
 
 durations: ## where the time of the last runs went: the slowest files and tests
 	@$(python) tools/run_suites.py --durations
@@ -53,7 +53,7 @@ functional: setup ## the tests on real Spark and Delta that CI runs
 	@$(python) tools/run_suites.py --lanes $(LANES) -m "not conformance" -- $(functional_suites)
 
 conformance: setup ## all of dbt's adapter tests, and every guarantee on Delta; an hour and more
-	@$(python) tools/run_suites.py -- $(addprefix tests/functional/,adapter/ corpus/ engine/ manager/ processes/ streams/)
+	@$(python) tools/run_suites.py -- $(addprefix tests/functional/,adapter/ corpus/ engine/ manager/ processes/ refreshes/ streams/)
 
 corpus: setup ## TPC-DS and Spark's SQL tests as materialized tables; continues where it ended; CORPUS_ONLY, CORPUS_SHARE, CORPUS_SEED, CORPUS_MINUTES=…, CORPUS_PUBLISH=1
 	@$(python) -m tests.corpus

@@ -324,7 +324,7 @@ TESTED_BY = {
     "query.differential_changes": "unit/query/test_differential.py",
     "query.differential_keys": "unit/query/test_differential.py",
     "query.relations": "unit/query/test_operator_builder.py",
-    "spark.delta.driver_views": "functional/engine/test_source_changes.py",
+    "spark.delta.driver_views": "functional/refreshes/test_source_changes.py",
     "statements.alter_parser": "unit/statements/test_parser.py",
     "statements.values": "unit/statements/test_parser.py",
     "strategies.checks": "unit/resolution/test_resolver.py",
@@ -341,8 +341,8 @@ TESTED_BY = {
     "spark.query.analyzer": "functional/engine/test_analyzer.py",
     "spark.query.binding": "functional/engine/test_analyzer.py",
     "spark.catalog.commit": "functional/engine/test_failures.py",
-    "spark.delta.row_changes": "functional/engine/test_row_replacement.py",
-    "spark.delta.small_tables": "functional/engine/test_small_tables.py",
+    "spark.delta.row_changes": "functional/refreshes/test_row_replacement.py",
+    "spark.delta.small_tables": "functional/refreshes/test_small_tables.py",
     "spark.iceberg.transactions": "iceberg/test_table_format.py",
     "spark.tables.table_store": "functional/engine/test_behaviour.py",
     "resolution.date_patterns": "unit/planning/test_schedule_periods.py",
@@ -352,11 +352,11 @@ TESTED_BY = {
     "spark.environment": "functional/engine/test_behaviour.py",
     "spark.formats.installed": "unit/spark/registry/test_system_table.py",
     "spark.tables.observer": "functional/engine/test_behaviour.py",
-    "spark.query.query_rows": "functional/engine/test_pinning.py",
+    "spark.query.query_rows": "functional/refreshes/test_pinning.py",
     "spark.query.sources": "functional/streams/test_sources.py",
     "spark.streams.query": "functional/streams/test_hosting.py",
     "spark.query.stream_sources": "functional/streams/test_sources.py",
-    "spark.tables.writer": "functional/engine/test_incremental.py",
+    "spark.tables.writer": "functional/refreshes/test_incremental.py",
 }
 """Modules without a file of unit tests, with the tests below tests/ that cover them."""
 

@@ -1,6 +1,6 @@
 """Command line of the matrix; `make matrix` runs it.
 
-    python -m tools.matrix [--only TEXT] [lane …]
+    python -m tools.matrix [--only TEXT …] [lane …]
 
 The wheel is built once, and lanes run one after another. A lane for which this machine has no
 interpreter is named at the end, and its former result stays in the record.
@@ -79,23 +79,26 @@ def main(arguments: Sequence[str]) -> int:
     names = [lane.name for lane in LANES]
     parser = argparse.ArgumentParser(prog="python -m tools.matrix")
     parser.add_argument("lanes", nargs="*", metavar="lane", help=f"of {', '.join(names)}")
-    parser.add_argument("--only", default="", help="tests with this in path or name; not recorded")
+    parser.add_argument(
+        "--only", action="append", help="tests with this in path or name; not recorded"
+    )
     known = parser.parse_args(arguments)
     if unknown := sorted(set(known.lanes) - set(names)):
         parser.error(f"there is no lane {', '.join(unknown)}; the lanes are {', '.join(names)}")
+    only = tuple(filter(None, known.only or ()))
     environments = Environments()
     environments.prepare()
     ended = []
     for lane in LANES:
         if not known.lanes or lane.name in known.lanes:
-            ended.append(_run(environments, lane, known.only))
-            if (result := ended[-1].result) is not None and not known.only:
+            ended.append(_run(environments, lane, only))
+            if (result := ended[-1].result) is not None and not only:
                 results.add(result)
     _say("", *map(str, ended))
     return int(any(each.failed for each in ended))
 
 
-def _run(environments: Environments, lane: Lane, only: str) -> Ended:
+def _run(environments: Environments, lane: Lane, only: Sequence[str]) -> Ended:
     _say("", f"== {lane.name}: {lane.about}")
     began = time.monotonic()
     try:
@@ -109,7 +112,8 @@ def _run(environments: Environments, lane: Lane, only: str) -> Ended:
     _say(", ".join(f"{name} {version}" for name, version in installed.items()))
     outcomes = Outcomes()
     for suite, chosen in CORE.items():
-        picked = [suite + each for each in chosen if only in suite + each]
+        tests = [suite + each for each in chosen]
+        picked = [each for each in tests if not only or any(part in each for part in only)]
         outcomes += _run_suite(environment, lane, suite, picked)
     for failure in outcomes.failures:
         _say(f"failed: {failure}")

@@ -152,18 +152,20 @@ CORE = {
         "test_create_or_alter.py::test_all_violations_at_once_and_nothing_touched",
         "test_enabled_sql.py",
         "test_failures.py::test_the_second_of_two_fenced_writers_conflicts",
-        "test_incremental.py::test_rows_are_those_of_the_query_after_any_change",
-        "test_incremental.py::test_partial_sums_follow_the_sources",
-        "test_incremental.py::test_only_changed_rows_are_written",
         *(
             f"test_operator_trees.py::test_queries_of_tpch[{query}]"
             for query in ("q01", "q03", "q05", "q09", "q13", "q17", "q18", "q21")
         ),
-        "test_refresh.py::test_it_runs_when_a_source_has_moved",
-        "test_refresh.py::test_cascading_tables",
         "test_releases.py",
         "test_show_and_describe.py::test_desc",
         "test_show_and_describe.py::test_show_create_is_a_statement_that_changes_nothing",
+    ),
+    "tests/functional/refreshes/": (
+        "test_incremental.py::test_rows_are_those_of_the_query_after_any_change",
+        "test_incremental.py::test_partial_sums_follow_the_sources",
+        "test_incremental.py::test_only_changed_rows_are_written",
+        "test_refresh.py::test_it_runs_when_a_source_has_moved",
+        "test_refresh.py::test_cascading_tables",
         "test_source_changes.py::test_appended_rows_are_read_from_their_files_alone",
     ),
     "tests/functional/streams/": (

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["schema", "session", "warehouse"]
 
 SHARE_OF_TPCDS = 0.01
-SHARE_OF_SQL_TESTS = 0.0005
+SHARE_OF_SQL_TESTS = 0.0003
 """What CI runs; CORPUS_SHARE replaces both."""
 
 _RESULTS: list[Result] = []

@@ -231,6 +231,7 @@ def pass_ticks(shop, count):
     until(lambda: ticks.add(shop.manager.about().last_tick_at_ms) or len(ticks) > count)
 
 
+@pytest.mark.conformance
 def test_nothing_is_written_while_no_source_changes(shop):
     """Two seconds of freshness: every second a client asks, and every half second is a tick."""
     shop.execute(f"CREATE MATERIALIZED TABLE flat {LIVE} AS SELECT id, v FROM orders")

@@ -251,7 +251,7 @@ def test_the_position_at_an_instant(watched):
 @pytest.mark.parametrize(
     ("seed", "layout", "changes"),
     [
-        (2, "", 4),
+        (2, "", 3),
         pytest.param(3, "PARTITIONED BY (day)", 9, marks=pytest.mark.conformance),
         pytest.param(5, "CLUSTER BY (id)", 9, marks=pytest.mark.conformance),
         pytest.param(8, "", 9, marks=pytest.mark.conformance),

@@ -71,6 +71,7 @@ def waiting(tables: MaterializedTables) -> Callable[[], None]:
     return run
 
 
+@pytest.mark.conformance
 def test_right_rows_are_found_equal(tables):
     create(tables, SUMS)
     update = "UPDATE f SET x = x + 0.1D WHERE id IN (1, 2, 900)"

@@ -17,7 +17,7 @@ from dbt.adapters.spark_mt.spark.tables.result_changes import ResultChanges
 from dbt.adapters.spark_mt.spark.tables.stored_sums import SumsTables
 from dbt.adapters.spark_mt.spark.tables.writer import ContentWriter
 from tests.functional.engine.oracle import assert_equals_query
-from tests.functional.engine.test_incremental import (
+from tests.functional.refreshes.test_incremental import (
     NAME,
     create,
     reasons,

@@ -179,8 +179,8 @@ def assert_followed(tables: MaterializedTables, roles: Iterable[str], types: Ite
         assert setting == "strict" or not name.endswith("char") or "recompute" in name
 
 
-def test_char_and_varchar_follow_their_sources(tables):
-    assert_followed(tables, ALWAYS, ("char", "varchar"))
+def test_char_follows_its_source(tables):
+    assert_followed(tables, ALWAYS, ("char",))
 
 
 @pytest.mark.conformance
