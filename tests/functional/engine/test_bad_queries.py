@@ -87,6 +87,30 @@ def test_a_source_that_disappears_before_a_refresh(tables):
     outcome(tables, "DROP MATERIALIZED TABLE t")
 
 
+def test_the_schema_of_a_query_disappears(tables, schema):
+    """Where tables are of Iceberg, another process may never have had it in its own catalog."""
+    create = f"CREATE OR ALTER MATERIALIZED TABLE {schema}.t AS SELECT id FROM {schema}.src"
+    tables.sql(f"CREATE SCHEMA {schema}_2")
+    tables.sql(f"USE {schema}_2")
+    outcome(tables, create)
+    tables.sql(f"USE {schema}")
+    tables.sql(f"DROP SCHEMA {schema}_2")
+    tables.sql("INSERT INTO src SELECT 3, ds FROM src LIMIT 1")
+    before = history(tables, "t")
+    with pytest.raises(MaterializedTableError) as caught:
+        tables.refresh("t")
+    assert caught.value.condition == _C + "QUERY_SCHEMA_NOT_FOUND"
+    assert f"{schema}_2" in str(caught.value)
+    assert history(tables, "t") == before
+    tables.sql(f"CREATE SCHEMA {schema}_2")
+    assert tables.refresh("t").rows == 1
+    tables.sql(f"DROP SCHEMA {schema}_2")
+    assert outcome(tables, create).action.value != "UNCHANGED"
+    tables.sql("INSERT INTO src SELECT 4, ds FROM src LIMIT 1")
+    assert tables.refresh("t").rows == 1
+    assert rows(tables, "SELECT id FROM t") == [(each,) for each in range(5)]
+
+
 @pytest.mark.conformance
 def test_a_query_whose_result_differs_from_run_to_run(tables):
     query = "AS SELECT id, rand() AS r FROM src"

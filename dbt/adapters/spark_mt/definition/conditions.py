@@ -1066,6 +1066,21 @@ SOURCE_NOT_FOUND = Condition(
     text="The source {source} no longer exists or cannot be read: {problem}",
     remedy="The table keeps the rows it has. Bring the source back and run the statement again.",
 )
+QUERY_SCHEMA_NOT_FOUND = Condition(
+    error_classes.SourceNotFoundError,
+    Group.EXECUTION,
+    "MATERIALIZED_TABLE_QUERY_SCHEMA_NOT_FOUND",
+    "The schema that was the current one when the query was written is gone.",
+    text=(
+        "The schema {schema} no longer exists. It was the current one when the query was written, "
+        "so the names in the query without a schema mean its tables and functions."
+    ),
+    remedy=(
+        "The table keeps the rows it has. Create the schema again, it may be empty, and run the "
+        "statement again. Or run CREATE OR ALTER MATERIALIZED TABLE with the query while another "
+        "schema is the current one; whether that computes the whole table, EXPLAIN says."
+    ),
+)
 FRESHNESS_WITHOUT_COMMITS = _execution(
     "MATERIALIZED_TABLE_FRESHNESS_WITHOUT_COMMITS",
     "No commits show when the rows of a relation changed.",

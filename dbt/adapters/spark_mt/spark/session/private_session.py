@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import QueryContext, quote
 from dbt.adapters.spark_mt.definition.table_format import SINGLE_DRIVER
 from dbt.adapters.spark_mt.query.confs import (
@@ -22,6 +23,7 @@ from dbt.adapters.spark_mt.query.confs import (
 )
 from dbt.adapters.spark_mt.spark.formats.installed import FORMATS
 from dbt.adapters.spark_mt.spark.session.driver_java import java_class
+from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_error, unlogged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -113,6 +115,17 @@ def enter_context(spark: SparkSession, context: QueryContext) -> None:
     _ENTERED[spark] = context
 
 
+def _enter(session: SparkSession, context: QueryContext) -> None:
+    try:
+        with unlogged():
+            enter_context(session, context)
+    except Exception as error:
+        if not is_spark_error(error) or not failure_of(error).is_missing_schema:
+            raise
+        schema = f"{quote(context.catalog)}.{quote(context.schema)}"
+        raise conditions.QUERY_SCHEMA_NOT_FOUND(schema=schema) from error
+
+
 class PrivateSessions:
     """Private sessions of a user's session, which can be interrupted while they are open."""
 
@@ -123,13 +136,17 @@ class PrivateSessions:
 
     @contextmanager
     def open(self, context: QueryContext | None = None) -> Iterator[PrivateSession]:
-        """Open a session with the user's settings, and a query's own where `context` is given."""
+        """Open a session with the user's settings, and a query's own where `context` is given.
+
+        Raises:
+            SourceNotFoundError: The schema of the context is gone.
+        """
         session = _new_session(self._spark)
         self._open.add(session)
         try:
             _make_private(session, self._spark)
             if context is not None:
-                enter_context(session, context)
+                _enter(session, context)
             yield PrivateSession(session)
         finally:
             self._open.discard(session)
