@@ -1077,9 +1077,10 @@ QUERY_SCHEMA_NOT_FOUND = Condition(
     ),
     remedy=(
         "The table keeps the rows it has. Create the schema again, it may be empty, and run the "
-        "statement again. Or run CREATE OR ALTER MATERIALIZED TABLE with the query while another "
-        "schema is the current one; whether that computes the whole table, EXPLAIN says."
+        "statement again. Or run CREATE OR REPLACE MATERIALIZED TABLE (in dbt --full-refresh) "
+        "while another schema is the current one, which computes the whole table."
     ),
+    cost=RemedyCost.TABLE,
 )
 FRESHNESS_WITHOUT_COMMITS = _execution(
     "MATERIALIZED_TABLE_FRESHNESS_WITHOUT_COMMITS",
