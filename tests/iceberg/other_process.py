@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
+from dbt.adapters.spark_mt.api import MaterializedTables
+from dbt.adapters.spark_mt.spark.iceberg.transactions import Transaction
 from tests.functional.engine.conftest import started
+
+STEPS = {"begun": ("begin", True), "written": ("execute", True), "publishing": ("publish", False)}
+"""Where a process ends in a transaction: in which method, and whether at its end."""
+PUBLISHED = "published"
 
 
 class OtherProcess:
@@ -31,14 +38,15 @@ class OtherProcess:
             text=True,
         )
 
-    def begin(self, statement):
-        """Send a statement."""
-        self._process.stdin.write(json.dumps(statement) + "\n")
+    def begin(self, **request):
+        """Send a request: `sql`, or the table to `refresh`, and the step to `end` at."""
+        self._process.stdin.write(json.dumps(request) + "\n")
         self._process.stdin.flush()
 
     def answer(self):
-        """Wait for the newest statement; return its error, or nothing."""
-        return json.loads(self._process.stdout.readline())
+        """Wait for what the newest request led to; None if the process has ended."""
+        line = self._process.stdout.readline()
+        return json.loads(line) if line else None
 
     def end(self):
         self._process.stdin.close()
@@ -46,12 +54,31 @@ class OtherProcess:
         self._process.stdout.close()
 
 
-def _answer(spark, statement):
+def _answer(spark, request):
+    tables = MaterializedTables(spark)
+    if step := request.get("end"):
+        _end_at(spark, step)
     try:
-        spark.sql(statement)
+        if "refresh" in request:
+            return {"strategy": tables.refresh(request["refresh"]).strategy}
+        spark.sql(request["sql"])
     except Exception as error:  # noqa: BLE001 - the test reads it
         return {"error": str(error)}
     return {}
+
+
+def _end_at(spark, step):
+    jvm = spark.sparkContext._jvm.java.lang.ProcessHandle.current().pid()
+    method, is_after = STEPS.get(step, ("publish", True))
+    inner = getattr(Transaction, method)
+
+    def ending(*arguments):
+        if is_after:
+            inner(*arguments)
+        os.kill(jvm, signal.SIGKILL)
+        os._exit(1)
+
+    setattr(Transaction, method, ending)
 
 
 def main():

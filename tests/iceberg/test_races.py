@@ -1,4 +1,4 @@
-"""Races of users who write in another process with refreshes of a table of Iceberg.
+"""Two processes that write one materialized table of Iceberg, and processes that are killed.
 
 `ICEBERG_RACES` is how many races of each kind there are.
 """
@@ -11,7 +11,7 @@ from collections import Counter
 import pytest
 
 from tests.functional.engine.oracle import rows
-from tests.iceberg.other_process import OtherProcess
+from tests.iceberg.other_process import PUBLISHED, STEPS, OtherProcess
 from tests.iceberg.test_tables import ROWWISE, World
 
 RACES = int(os.environ.get("ICEBERG_RACES", "3"))
@@ -26,6 +26,7 @@ COUNTER = (
 @pytest.fixture
 def world(session, schema):
     made = World(session, schema)
+    session.sql(f"USE ice.{schema}")  # the other process has this catalog and no other of the test
     made.create(ROWWISE, "")
     return made
 
@@ -43,10 +44,10 @@ def other(confs, tmp_path):
     process.end()
 
 
-def race(world, other, number, statement):
+def race(world, other, number, **request):
     """Refresh a table of which a new source row is missing, while the other process writes it."""
     world.change(f"INSERT INTO {{t}} VALUES ({1000 + number}, 'race', 0)")
-    other.begin(statement)
+    other.begin(**request)
     strategy = world.tables.refresh(world.name).strategy
     return strategy, other.answer()
 
@@ -68,7 +69,7 @@ def test_appends_and_merges_of_users_and_refreshes_are_each_there_once(world, ot
         statement = (
             COUNTER if number % 2 else f"INSERT INTO {{m}} VALUES ({-2 - number}, 'user', 0)"
         )
-        _, answer = race(world, other, number, statement.format(m=world.name))
+        _, answer = race(world, other, number, sql=statement.format(m=world.name))
         won = "error" not in answer  # Iceberg gives up a MERGE whose table changed
         appended += won and not number % 2
         counted += won and number % 2
@@ -77,15 +78,16 @@ def test_appends_and_merges_of_users_and_refreshes_are_each_there_once(world, ot
         assert len([row for row in users if row[0] < -1]) == appended, (number, answer)
         assert sum(row[2] for row in users if row[0] == -1) == counted, (number, answer)
     assert appended == RACES, "an append of a user never fails"
-    other.begin(COUNTER.format(m=world.name))
+    other.begin(sql=COUNTER.format(m=world.name))
     assert other.answer() == {}
-    assert content(world)[1][-1] == (-1, "user", counted + 1)
+    counters = [row for row in content(world)[1] if row[0] == -1]
+    assert counters == [(-1, "user", counted + 1)]
 
 
 def test_an_overwrite_of_a_user_comes_before_or_after_a_refresh(world, other):
     for number in range(RACES):
         statement = f"INSERT OVERWRITE {world.name} VALUES (-1, 'user', {number})"
-        strategy, answer = race(world, other, number, statement)
+        strategy, answer = race(world, other, number, sql=statement)
         assert answer == {}
         user, expected = [(-1, "user", number)], of_query(world)
         new = Counter({row: n for row, n in expected.items() if row[0] == 1000 + number})
@@ -93,3 +95,26 @@ def test_an_overwrite_of_a_user_comes_before_or_after_a_refresh(world, other):
         assert content(world) in allowed, (number, strategy)
         world.tables.refresh(world.name, force=True)
         assert content(world) == (expected, [])
+
+
+def test_refreshes_of_two_processes_add_rows_once(world, other):
+    for number in range(RACES):
+        _, answer = race(world, other, number, refresh=world.name)
+        assert "error" not in answer, answer["error"]
+        assert content(world) == (of_query(world), []), (number, answer)
+
+
+@pytest.mark.parametrize("step", [*STEPS, PUBLISHED])
+def test_a_process_that_is_killed_has_committed_all_or_nothing(world, confs, tmp_path, step):
+    before = of_query(world)
+    world.change("INSERT INTO {t} VALUES (1000, 'killed', 0)")
+    victim = OtherProcess(confs, tmp_path / "victim")
+    victim.begin(refresh=world.name, end=step)
+    answer = victim.answer()
+    assert answer is None, answer
+    victim.end()
+    expected = of_query(world)
+    assert content(world) == (expected if step == PUBLISHED else before, [])
+    strategy = world.tables.refresh(world.name).strategy
+    assert (strategy == "skip") is (step == PUBLISHED)
+    assert content(world) == (expected, [])
