@@ -36,8 +36,8 @@ test: setup ## the unit and functional tests that CI runs
 unit: setup ## the fast tests, no Spark
 	@$(python) tools/run_suites.py -- tests/unit
 
-newest: setup ## what only the newest dbt has, and the life of a table with it, a part of the matrix
-	@$(python) -m tools.matrix --only test_dbt_1_12 --only TestLife newest-dbt
+newest: setup ## Apache Iceberg on Spark 4.1, in short, and what only the newest dbt has; a part of the matrix
+	@$(python) -m tools.matrix --only tests/iceberg newest-dbt
 
 durations: ## where the time of the last runs went: the slowest files and tests
 	@$(python) tools/run_suites.py --durations

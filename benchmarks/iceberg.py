@@ -9,7 +9,9 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from benchmarks import streams_sources
 from benchmarks.report import Measurement, progress
+from benchmarks.streams_sides import Ours, batches
 from dbt.adapters.spark_mt.api import MaterializedTables
 from tests.iceberg.conftest import EXTENSIONS, ICEBERG, SQLITE, iceberg_confs
 from tests.support.delta_package import delta_confs
@@ -25,11 +27,16 @@ ROWS = 2_000_000
 CHANGED = 100
 _SCHEMA = "beside"
 _CATALOGS = {"ice": "iceberg", "spark_catalog": "delta"}
+_FEEDS = {"ice": streams_sources.IcebergFeed, "spark_catalog": streams_sources.DeltaFeed}
 _SMALL = "SELECT product, count(*) AS n, sum(amount) AS amount FROM small GROUP BY product"
 _LARGE = "SELECT id, product, amount * 2 AS twice FROM {} WHERE product < 90"
 _SALES = "id, id % 100 AS product, CAST(id % 1000 / 10 AS DECIMAL(10, 2)) AS amount"
 _WAYS = {"copy-on-write": "false", "merge-on-read": "true"}
 """How rows are changed: the property of Iceberg, and whether Delta marks them in vectors."""
+_APPENDED = "SELECT id, k, v * 2 AS twice, upper(note) AS note, ts FROM {source} WHERE v % 10 <> 0"
+_ARRIVING = 1_000
+_ARRIVALS = 10
+"""How often rows arrive at a stream for each sample, and how often before."""
 _WARM_UP = 3
 _MOST_RATIO = 1.0
 
@@ -61,9 +68,33 @@ def measure(spark: SparkSession, samples: int) -> list[Measurement]:
         rounds.append([taken[side.catalog] for side in sides])
     ours, theirs = (_columns([each[place] for each in rounds[_WARM_UP:]]) for place in (0, 1))
     return [
-        Measurement(f"{name}, Iceberg", seconds, theirs[name], most_ratio=_MOST_RATIO)
-        for name, seconds in ours.items()
+        *(
+            Measurement(f"{name}, Iceberg", seconds, theirs[name], most_ratio=_MOST_RATIO)
+            for name, seconds in ours.items()
+        ),
+        _streams(sides, samples),
     ]
+
+
+def _streams(sides: Sequence[_Side], samples: int) -> Measurement:
+    """Measure batches that append, in turn on both sides, after some that are not counted."""
+    progress("streams …")
+    hosted = [side.stream() for side in sides]
+    taken: list[list[float]] = [[] for _ in hosted]
+    try:
+        for number in range(_ARRIVALS * (samples + 1)):
+            for stream, side, seconds in zip(hosted, sides, taken, strict=True):
+                side.use()
+                found = batches(stream, _ARRIVING)
+                if number >= _ARRIVALS:
+                    seconds.extend(found)
+    finally:
+        for stream in hosted:
+            stream.stop()
+    ours, theirs = (tuple(seconds) for seconds in taken)
+    return Measurement(
+        f"batch of {_ARRIVING:,} rows by a stream, Iceberg", ours, theirs, most_ratio=_MOST_RATIO
+    )
 
 
 def _columns(rounds: Sequence[dict[str, float]]) -> dict[str, tuple[float, ...]]:
@@ -84,7 +115,7 @@ class _Side:
         self._spark, self._provider = spark, provider
         self._tables = MaterializedTables(spark)
         spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {catalog}.{_SCHEMA}")
-        self._use()
+        self.use()
         self._source("small", 10_000, "merge-on-read")
         self._tables.execute(_create("ours_small", _SMALL))
         for way in _WAYS:
@@ -96,7 +127,7 @@ class _Side:
 
     def round(self, number: int) -> dict[str, float]:
         """Do everything once; return the seconds of each thing."""
-        self._use()
+        self.use()
         self._spark.sql(f"UPDATE small SET amount = amount + 1 WHERE id % 50 = {number % 50}")
         taken = {
             "REFRESH of a small table": _seconds(lambda: self._tables.refresh("ours_small")),
@@ -120,7 +151,14 @@ class _Side:
             assert done.strategy == "differential", done  # noqa: S101 - else another thing
         return taken
 
-    def _use(self) -> None:
+    def stream(self) -> Ours:
+        """Create and start a hosted table over a source that grows."""
+        self._spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {self.catalog}.{streams_sources.SCHEMA}")
+        self.use()
+        return Ours(self._spark, "appended", _FEEDS[self.catalog](self._spark, "events"), _APPENDED)
+
+    def use(self) -> None:
+        """Make its schema the current one."""
         self._spark.sql(f"USE {self.catalog}.{_SCHEMA}")
 
     def _source(self, name: str, rows: int, way: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -46,10 +46,11 @@ class DeltaFeed:
     name: str
     _rows: int = 0
     _version: int = 0
+    provider: ClassVar[str] = "delta"
 
     def __post_init__(self) -> None:
         """Make the table."""
-        self.spark.sql(f"CREATE TABLE {self.table} ({_COLUMNS}) USING delta")
+        self.spark.sql(f"CREATE TABLE {self.table} ({_COLUMNS}) USING {self.provider}")
 
     @property
     def table(self) -> str:
@@ -66,6 +67,16 @@ class DeltaFeed:
     def is_read(self, offset: str) -> bool:
         """Whether the newest version was read."""
         return int(json.loads(offset)["reservoirVersion"]) > self._version
+
+
+class IcebergFeed(DeltaFeed):
+    """A table of Iceberg, in the current catalog; each arrival is one snapshot."""
+
+    provider = "iceberg"
+
+    def is_read(self, offset: str) -> bool:
+        """Whether the newest snapshot was read."""
+        return int(json.loads(offset)["sequence_number"]) >= self._version
 
 
 @dataclass

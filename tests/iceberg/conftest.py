@@ -61,3 +61,9 @@ def schema(session):
     yield name
     session.sql("USE spark_catalog.default")
     session.sql(f"DROP SCHEMA {name} CASCADE")
+
+
+@pytest.fixture(scope="class")
+def dbt_profile_target(spark):  # noqa: ARG001 - dbt uses the Spark that runs
+    """The Spark of all tests of this directory, which dbt finds in its own process."""
+    return {"type": "spark_mt", "method": "session", "threads": 1}

@@ -31,12 +31,6 @@ _PROJECT_OF_TWO_CATALOGS = {
 
 
 @pytest.fixture(scope="class")
-def dbt_profile_target(spark):  # noqa: ARG001 - dbt uses the Spark that runs
-    """The Spark of all tests of this directory, which dbt finds in its own process."""
-    return {"type": "spark_mt", "method": "session", "threads": 1}
-
-
-@pytest.fixture(scope="class")
 def ask(project):
     """Runs a query and returns its rows."""
     return lambda sql: project.run_sql(sql, fetch="all")

@@ -20,7 +20,7 @@ from dbt.adapters.spark_mt.definition.releases import UNTESTED
 from dbt.adapters.spark_mt.spark.delta.releases import PAIRS
 from tools.matrix import results
 from tools.matrix.environments import WORK, AbsentError, BrokenError, Environments
-from tools.matrix.lanes import CORE, LANES
+from tools.matrix.lanes import LANES
 from tools.matrix.results import Outcomes, Result
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _run(environments: Environments, lane: Lane, only: Sequence[str]) -> Ended:
     installed = {**json.loads(environment.ask(_INSTALLED)), "delta": lane.delta_version}
     _say(", ".join(f"{name} {version}" for name, version in installed.items()))
     outcomes = Outcomes()
-    for suite, chosen in CORE.items():
+    for suite, chosen in lane.suites.items():
         tests = [suite + each for each in chosen]
         picked = [each for each in tests if not only or any(part in each for part in only)]
         outcomes += _run_suite(environment, lane, suite, picked)

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.spark.delta.releases import delta_package
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class Resolution(Enum):
@@ -29,6 +33,7 @@ class Lane:
         about: What the lane is for.
         resolution: Which release all other packages have.
         java: Major version of Java; None for the one that Spark finds.
+        has_iceberg: Whether the tests of Apache Iceberg run, too.
         excluded: Why these releases are outside the ranges of pyproject.toml; None where they are
             inside. A lane that is excluded may fail.
     """
@@ -41,12 +46,18 @@ class Lane:
     about: str
     resolution: Resolution = Resolution.PINNED
     java: str | None = None
+    has_iceberg: bool = False
     excluded: str | None = None
 
     @property
     def delta_version(self) -> str:
         """The release of Delta Lake."""
         return self.delta.rpartition(":")[2]
+
+    @property
+    def suites(self) -> Mapping[str, tuple[str, ...]]:
+        """The tests of each suite that it runs."""
+        return {**CORE, **ICEBERG} if self.has_iceberg else CORE
 
 
 _DELTA_4_1 = delta_package("4.1")
@@ -57,9 +68,10 @@ LANES = (
         "newest-dbt",
         python="3.11",
         dbt="1.12.6",
-        pyspark="4.2.0",
-        delta=_DELTA_4_2,
-        about="the newest dbt; CI runs dbt's part of this lane",
+        pyspark="4.1.4",
+        delta=_DELTA_4_1,
+        about="the newest dbt, and Apache Iceberg; CI runs the part of Iceberg, dbt 1.12 included",
+        has_iceberg=True,
     ),
     Lane(
         "oldest",
@@ -180,3 +192,17 @@ CORE = {
     "tests/unit/spark/parser/": ("test_hook.py",),
 }
 """The tests of each suite that a lane runs."""
+
+ICEBERG = {
+    "tests/iceberg/": (
+        "test_dbt.py::TestMaterializedTable",
+        "test_dbt_1_12.py",
+        "test_sources.py::test_changes_of_both_formats_meet_in_a_join",
+        "test_sources.py::test_a_merge_on_read_source_is_compared_only_where_the_option_is_strict",
+        "test_streams.py::test_a_hosted_table_follows_its_source[ice]",
+        "test_table_format.py::test_a_commit_of_another_program_before_the_publication_is_a_conflict",
+        "test_tables.py::test_each_kind_of_change_is_applied[iceberg]",
+        "test_tables.py::test_what_iceberg_cannot_do_is_refused",
+    ),
+}
+"""The same for Apache Iceberg, which few lanes have; `make iceberg` runs all of its tests."""
