@@ -295,7 +295,6 @@ CYCLES: dict[tuple[str, ...], str] = {}
 TESTED_BY = {
     # Values and protocols: what computes with them has the tests.
     "changes.changes": "unit/changes/test_differ.py",
-    "definition.definition": "unit/definition/test_codec.py",
     "definition.watermark": "unit/resolution/test_query_options.py",
     "execution.ports": "unit/execution/test_memory.py",
     "execution.workflows": "unit/scheduler/test_embedded.py",

@@ -83,7 +83,7 @@ def test_the_decision(existing, settings, full_refresh, validates, method, targe
 def test_a_plain_table_is_not_replaced_without_being_asked(existing, settings):
     with pytest.raises(NotMaterializedError) as caught:
         decide(MODEL, existing, settings, full_refresh=False)
-    assert caught.value.parameters["kind"] == "plain table"
+    assert caught.value.parameters["what"] == "a plain table"
     assert str(caught.value.parameters["table"]) == "spark_catalog.default.t"
 
 

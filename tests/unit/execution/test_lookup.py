@@ -39,7 +39,7 @@ def test_a_missing_table_is_not_found(tables):
 def test_an_unmanaged_table_is_named_by_its_kind(tables):
     with pytest.raises(NotMaterializedError) as failed:
         found(tables, "orders")
-    assert failed.value.parameters["kind"] == "memory table"
+    assert failed.value.parameters["what"] == "a memory table"
 
 
 def test_a_table_that_another_program_changed_is_refused(tables):

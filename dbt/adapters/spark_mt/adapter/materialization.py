@@ -161,7 +161,7 @@ def decide(
     if is_adopted and existing.is_table and not full_refresh:
         return Decision(Method.ADOPT, ours, ours, existing, validates, settings.adopt)
     if not (existing.is_view or full_refresh or validates):
-        raise conditions.EXPECTED(table=name_of(relation), kind="plain table")
+        raise conditions.EXPECTED(table=name_of(relation), what="a plain table")
     return Decision(Method.SWAP, ours, ours.with_suffix(STAGED), existing, validates)
 
 

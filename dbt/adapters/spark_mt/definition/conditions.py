@@ -1008,9 +1008,9 @@ EXPECTED = Condition(
     Group.EXECUTION,
     "MATERIALIZED_TABLE_EXPECTED",
     "Something else has this name.",
-    text="{table} is a {kind}, not a materialized table; nothing was changed.",
+    text="{table} is {what}, not a materialized table; nothing was changed.",
     remedy=(
-        "Choose another name, or drop the {kind} first; dropping a table removes its rows for "
+        "Choose another name, or drop it first; dropping a table removes its rows for "
         "good. ADOPT MATERIALIZED TABLE (in dbt, `adopt: true`) takes a plain table that has "
         "versions and the same columns over with its rows, files and history, for one commit. In "
         "dbt, --full-refresh replaces it by a table whose rows are all computed from the sources "

@@ -188,6 +188,11 @@ class Missing:
     name: TableName
 
 
+def with_article(noun: str) -> str:
+    """Return a noun with its indefinite article: `a view`, `an orc table`."""
+    return f"{'an' if noun[:1].lower() in 'aeio' else 'a'} {noun}"
+
+
 @dataclass(frozen=True, slots=True)
 class UnmanagedTable:
     """Something has this name that is no materialized table.
@@ -198,6 +203,11 @@ class UnmanagedTable:
 
     name: TableName
     kind: str
+
+    @property
+    def what(self) -> str:
+        """The kind with its article."""
+        return with_article(self.kind)
 
 
 @dataclass(frozen=True, slots=True)

@@ -366,7 +366,7 @@ class Adoptions:
         table = self._env.store.plain(found.name)
         if table is None:
             title = self._env.format_of(found.name).title
-            problem = f"It is a {found.kind}, and only a plain {title} table can be adopted."
+            problem = f"It is {found.what}, and only a plain {title} table can be adopted."
             raise conditions.CANNOT_ADOPT(violations=[problem], table=found.name)
         return table
 
@@ -473,7 +473,7 @@ class Adoptions:
             )
         table = self._env.store.plain(name)
         if table is None or (table.leftover is not None and not table.seq):
-            raise conditions.EXPECTED(table=name, kind=found.kind)
+            raise conditions.EXPECTED(table=name, what=found.what)
         result = executor.perform(planner.plan_release_rest(name), self._env)
         message = "it is a plain table already"
         return StatementOutcome(

@@ -332,7 +332,7 @@ def loaded_at(environment: Environment, name: TableName) -> int | None:
     except SourceNotFoundError as error:
         problem = str(error.parameters["problem"])
         if isinstance(found, UnmanagedTable):
-            problem = f"it is a {found.kind}"
+            problem = f"it is {found.what}"
         raise conditions.FRESHNESS_WITHOUT_COMMITS(table=full, problem=problem) from error
 
 
@@ -371,7 +371,7 @@ def _drift(environment: Environment, name: TableName, found: FoundTable) -> Iter
             )
         case UnmanagedTable():
             remedy = "drop it or give the model another name"
-            yield drift.Drift(drift.DriftKind.TABLE, f"a {found.kind} has its name", remedy)
+            yield drift.Drift(drift.DriftKind.TABLE, f"{found.what} has its name", remedy)
         case _:
             remedy = "the next run creates it"
             yield drift.Drift(drift.DriftKind.TABLE, f"there is no table {name}", remedy)

@@ -320,7 +320,7 @@ class Definitions:
         found = self._env.store.find(name)
         self._forget_if_gone(name, found)
         if isinstance(found, UnmanagedTable):
-            raise conditions.EXPECTED(table=name, kind=found.kind)
+            raise conditions.EXPECTED(table=name, what=found.what)
         if isinstance(found, Missing):
             raise_if_initializing(self._env, name)
             if statement.if_exists:
@@ -372,7 +372,7 @@ class Definitions:
 
     def _planned(self, name: TableName, statement: CreateTable, found: FoundTable) -> Planned:
         if isinstance(found, UnmanagedTable):
-            raise conditions.EXPECTED(table=name, kind=found.kind)
+            raise conditions.EXPECTED(table=name, what=found.what)
         if isinstance(found, Missing):
             if problem := self._env.store.why_not_created(name):
                 raise conditions.INVALID_NAME(table=name.sql, problem=problem)

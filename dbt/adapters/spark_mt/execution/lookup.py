@@ -53,5 +53,5 @@ def existing_table(environment: Environment, name: TableName) -> StoredTable:
     if isinstance(found, InconsistentTable):
         raise conditions.CHANGED_OUTSIDE(table=name, problem=found.problem)
     if not isinstance(found, StoredTable):
-        raise conditions.EXPECTED(table=name, kind=found.kind)
+        raise conditions.EXPECTED(table=name, what=found.what)
     return found

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition.definition import with_article
 from dbt.adapters.spark_mt.definition.positions import (
     ChangeExtent,
     ChangeKind,
@@ -357,7 +358,7 @@ def disallowed(kinds: Mapping[str, ChangeKind], *allowed: ChangeKind) -> Iterato
 
 def kind_of(source: Source) -> str:
     """Return what a source is, for people."""
-    return f"a {source.format} table" if source.format else "a table of unknown format"
+    return with_article(f"{source.format} table") if source.format else "a table of unknown format"
 
 
 def follows(sources: Sequence[Source]) -> Iterator[Reason]:

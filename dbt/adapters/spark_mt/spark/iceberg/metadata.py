@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dbt.adapters.spark_mt.spark.session.driver_files import escaped
+from dbt.adapters.spark_mt.spark.session.driver_java import java_class
 from dbt.adapters.spark_mt.spark.session.errors import suppress_spark_errors, unlogged
 from dbt.adapters.spark_mt.spark.session.private_session import active
 
@@ -201,8 +202,7 @@ class DriverMetadata:
         known = self._parsed.get(name)
         if known is not None and file and known[0] == file:
             return known[1]
-        jvm: Any = self._spark.sparkContext._jvm  # noqa: SLF001 - PySpark has no public way to it
-        found = parse(document_of(jvm, current))
+        found = parse(document_of(self._spark, current))
         self._parsed[name] = file, found
         return found
 
@@ -211,16 +211,17 @@ def loaded(spark: SparkSession, name: TableName) -> Any:  # noqa: ANN401 - a tab
     """Return a table as its catalog has it now, an object of the JVM; None without one."""
     # PySpark has no public way to Iceberg's classes.
     java: Any = spark._jsparkSession  # noqa: SLF001
-    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001
+    util = java_class(spark, "org.apache.iceberg.spark.Spark3Util")
     is_missing = suppress_spark_errors(lambda failure: failure.is_missing_table)
     with is_missing, unlogged(), active(spark):
-        return jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(java, name.sql)
+        return util.loadIcebergTable(java, name.sql)
     return None
 
 
-def document_of(jvm: Any, metadata: Any) -> dict[str, Any]:  # noqa: ANN401 - of the JVM
+def document_of(spark: SparkSession, metadata: Any) -> dict[str, Any]:  # noqa: ANN401 - of the JVM
     """Return the document of a table's metadata, an object of the JVM."""
-    found: dict[str, Any] = json.loads(jvm.org.apache.iceberg.TableMetadataParser.toJson(metadata))
+    parser = java_class(spark, "org.apache.iceberg.TableMetadataParser")
+    found: dict[str, Any] = json.loads(parser.toJson(metadata))
     return found
 
 

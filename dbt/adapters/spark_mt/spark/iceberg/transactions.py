@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.spark.formats import iceberg as iceberg_format
 from dbt.adapters.spark_mt.spark.iceberg import metadata
+from dbt.adapters.spark_mt.spark.session.driver_java import java_class
 from dbt.adapters.spark_mt.spark.session.private_session import active
 
 if TYPE_CHECKING:
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.spark.iceberg.metadata import TableMetadata
 
 _Java = Any
-"""An object of the JVM, or one of its packages."""
+"""A class or an object of the JVM."""
+_ICEBERG = "org.apache.iceberg"
+_SOURCES = "org.apache.spark.sql.execution.datasources"
 
 
 class Transaction:
@@ -40,7 +43,6 @@ class Transaction:
         self._spark, self._catalog = spark, catalog
         # PySpark has no public way to Iceberg's classes.
         self._java: _Java = spark._jsparkSession  # noqa: SLF001
-        self._jvm: _Java = spark.sparkContext._jvm  # noqa: SLF001
         self._table = table
         self._transaction: _Java = table.newTransaction()
 
@@ -54,12 +56,12 @@ class Transaction:
     @property
     def before(self) -> TableMetadata:
         """The metadata from which the transaction began."""
-        return metadata.parse(metadata.document_of(self._jvm, self._transaction.startMetadata()))
+        return self._parsed(self._transaction.startMetadata())
 
     @property
     def now(self) -> TableMetadata:
         """The metadata with what the transaction changed so far."""
-        return metadata.parse(metadata.document_of(self._jvm, self._transaction.currentMetadata()))
+        return self._parsed(self._transaction.currentMetadata())
 
     def execute(self, statement: str) -> None:
         """Run an INSERT or a MERGE into the table of the transaction, whatever table it names.
@@ -69,7 +71,7 @@ class Transaction:
         with active(self._spark):
             plan = self._java.sessionState().sqlParser().parsePlan(statement)
             written = self._written(plan, self._relation())
-            self._jvm.org.apache.spark.sql.classic.Dataset.ofRows(self._java, written)
+            self._class("org.apache.spark.sql.classic.Dataset").ofRows(self._java, written)
 
     def add_columns(self, rows: str) -> None:
         """Add the columns of a query that the table lacks, the last ones."""
@@ -87,20 +89,20 @@ class Transaction:
         It stays the same table, with its properties and its snapshots. Its columns stay NOT NULL
         where it still has them.
         """
-        iceberg, operations = self._jvm.org.apache.iceberg, self._table.operations()
-        schema = self._schema(rows)
-        partitions = iceberg.PartitionSpec.builderFor(schema)
+        operations, schema = self._table.operations(), self._schema(rows)
+        partitions = self._class(f"{_ICEBERG}.PartitionSpec").builderFor(schema)
         for column in partitioned_by:
             partitions.identity(schema.caseInsensitiveFindField(column).name())
         before = operations.current()
         replaced = before.buildReplacement(
             schema,
             partitions.build(),
-            iceberg.SortOrder.unsorted(),
+            self._class(f"{_ICEBERG}.SortOrder").unsorted(),
             before.location(),
-            self._jvm.java.util.HashMap(),
+            self._class("java.util.HashMap")(),
         )
-        self._transaction = iceberg.Transactions.replaceTableTransaction(
+        transactions = self._class(f"{_ICEBERG}.Transactions")
+        self._transaction = transactions.replaceTableTransaction(
             self._table.name(), operations, replaced
         )
         self._keep_not_null(schema)
@@ -145,7 +147,7 @@ class Transaction:
     def _schema(self, rows: str) -> _Java:
         """Return the columns of a query, all of which may be NULL."""
         found = self._spark.sql(rows)._jdf.schema().asNullable()  # noqa: SLF001 - as above
-        return self._jvm.org.apache.iceberg.spark.SparkSchemaUtil.convert(found)
+        return self._class(f"{_ICEBERG}.spark.SparkSchemaUtil").convert(found)
 
     def _relation(self) -> _Java:
         """Return the table of the transaction as a relation that no catalog has.
@@ -153,19 +155,14 @@ class Transaction:
         Iceberg refuses to scan the table of a transaction, and a MERGE scans it. What the table
         commits to can be scanned as any other table.
         """
-        iceberg, staged = self._jvm.org.apache.iceberg, self._transaction.table()
-        table = iceberg.spark.source.SparkTable(
-            iceberg.BaseTable(staged.operations(), self._table.name())
-        )
+        operations = self._transaction.table().operations()
+        staged = self._class(f"{_ICEBERG}.BaseTable")(operations, self._table.name())
+        table = self._class(f"{_ICEBERG}.spark.source.SparkTable")(staged)
         # The catalog has the functions of partitions such as bucket(2, v), but not this table.
         catalog = self._java.sessionState().catalogManager().catalog(self._catalog)
-        sources, option = (
-            self._jvm.org.apache.spark.sql.execution.datasources,
-            self._jvm.scala.Option,
-        )
-        return sources.v2.DataSourceV2Relation.create(
-            table, option.apply(catalog), option.apply(None)
-        )
+        relation = self._class(f"{_SOURCES}.v2.DataSourceV2Relation")
+        option = self._class("scala.Option")
+        return relation.create(table, option.apply(catalog), option.apply(None))
 
     def _written(self, plan: _Java, relation: _Java) -> _Java:
         """Return the plan of a statement that writes to a relation instead of to a named table.
@@ -178,8 +175,14 @@ class Transaction:
         place = 1 if kind == "SubqueryAlias" else 0
         count = plan.productArity()
         gateway: Any = self._spark.sparkContext._gateway  # noqa: SLF001 - as above
-        arguments = gateway.new_array(self._jvm.java.lang.Object, count)
+        arguments = gateway.new_array(self._class("java.lang.Object"), count)
         for number in range(count):
             part = plan.productElement(number)
             arguments[number] = self._written(part, relation) if number == place else part
         return plan.makeCopy(arguments)
+
+    def _parsed(self, found: _Java) -> TableMetadata:
+        return metadata.parse(metadata.document_of(self._spark, found))
+
+    def _class(self, name: str) -> _Java:
+        return java_class(self._spark, name)

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition import conditions
+from dbt.adapters.spark_mt.definition.definition import with_article
 from dbt.adapters.spark_mt.definition.positions import (
     BEFORE_ALL,
     ChangeExtent,
@@ -201,7 +202,7 @@ class SparkSourceReader:
         """
         found = self._detail(source)
         if not isinstance(found, TableRef):
-            problem = f"it is a {found.format} table, which keeps no versions"
+            problem = f"it is {with_article(found.format)} table, which keeps no versions"
             raise conditions.SOURCE_NOT_FOUND(source=source, problem=problem)
         return found
 

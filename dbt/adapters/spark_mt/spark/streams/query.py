@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import quote
+from dbt.adapters.spark_mt.definition.definition import with_article
 from dbt.adapters.spark_mt.definition.positions import VersionedPosition
 from dbt.adapters.spark_mt.resolution.columns import content_query
 from dbt.adapters.spark_mt.resolution.options import RATE_LIMITS, session_confs
@@ -139,7 +140,7 @@ class StreamQueries:
             session.spark, found.name, found.format, self._sources, self._versioned
         )
         if source is None:
-            problem = f"{name}, a {found.format} table, is no source of streams"
+            problem = f"{name}, {with_article(found.format)} table, is no source of streams"
             raise conditions.STREAM_NOT_STARTED(table=definition.name, problem=problem)
         return source
 
