@@ -36,6 +36,7 @@ from dbt.adapters.spark_mt.definition.positions import (
     OffsetPosition,
     UnknownPosition,
     VersionedPosition,
+    left_positions,
 )
 from dbt.adapters.spark_mt.definition.verification import RowDifference, Side
 from dbt.adapters.spark_mt.definition.watermark import Watermark
@@ -489,6 +490,7 @@ class MaterializedTables(TableOperations):
         environment = self._current()
         resolved = existing_table(environment, table).definition.resolved
         analyzed = environment.stored_analyzer.analyze_stored(resolved)
+        before = self._hosting().progress(table).positions
         followed = row_shape(resolved, analyzed).followed
         now = environment.sources.positions(analyzed.sources)
         positions = {s: at for s in followed if isinstance(at := now[s], FollowedPosition)}
@@ -502,7 +504,8 @@ class MaterializedTables(TableOperations):
                 if isinstance(position := reached[str(source)], FollowedPosition)
             )
 
-        wanted = Wanted(positions, are_of_these_sources, since_ms)
+        left = left_positions(before, positions)
+        wanted = Wanted(positions, left, are_of_these_sources, since_ms)
         return self._hosting().await_fresh(table, wanted, timeout)
 
     def _done(self, outcome: StatementOutcome) -> StatementOutcome:

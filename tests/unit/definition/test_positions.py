@@ -2,8 +2,10 @@ import pytest
 
 from dbt.adapters.spark_mt.definition.positions import (
     DefinitionPosition,
+    OffsetPosition,
     UnknownPosition,
     VersionedPosition,
+    left_positions,
     same_positions,
 )
 
@@ -58,3 +60,25 @@ def test_a_view_is_another_one_when_the_types_of_its_columns_are_others():
     assert plain.same_state(ints), "positions that were stored without the types"
     assert longs.same_state(plain)
     assert not plain.same_state(DefinitionPosition.of("SELECT b FROM t", "int"))
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "left"),
+    [
+        ((5, "e"), (3, "c"), True),
+        ((5, "e"), (5, "x"), True),
+        ((5, "e"), (5, "e"), False),
+        ((5, "e"), (6, "f"), False),
+    ],
+    ids=["rolled back", "created again", "where it is", "earlier"],
+)
+def test_a_version_above_that_of_the_source_was_left(before, now, left):
+    positions = {"s": VersionedPosition(*before)}
+    assert left_positions(positions, {"s": VersionedPosition(*now)}) == (positions if left else {})
+
+
+def test_only_versions_of_sources_that_are_there_are_left():
+    before = {"s": VersionedPosition(5, "e"), "log": OffsetPosition("kafka", '{"t":{"0":9}}')}
+    now = {"log": OffsetPosition("kafka", '{"t":{"0":1}}')}
+    assert left_positions(before, now) == {}
+    assert left_positions(None, now) == {}

@@ -16,7 +16,7 @@ from dbt.adapters.spark_mt.definition.job import (
 from dbt.adapters.spark_mt.execution.jobs import keeper_of
 from dbt.adapters.spark_mt.execution.operations import await_fresh, await_started
 from dbt.adapters.spark_mt.execution.refresh import Refreshes, RequestedRefresh
-from tests.behaviour.hosting import create, prepare
+from tests.behaviour.hosting import EVENTS, create, prepare
 from tests.behaviour.memory import MemoryTables
 from tests.unit.builders import columns
 
@@ -143,6 +143,23 @@ def test_waiting_ends_when_the_rows_are_those_of_the_beginning(world):
     table = await_fresh(world.env, world.name, 10, pause)
     assert len(pauses) == 2, "rows that came meanwhile are not waited for"
     assert table.positions is not None
+
+
+def test_rows_of_a_source_that_was_created_again_reach_none_of_its_versions(world):
+    for number in range(5):
+        world.tables.append("events", [(9 + number, 9, 9)])
+        Refreshes(world.env).carry_out(world.name, RequestedRefresh())
+    world.tables.drop("events")
+    world.tables.source("events", EVENTS, [(1, 1, 1)])
+    pauses = []
+
+    def pause(seconds):
+        pauses.append(seconds)
+        Refreshes(world.env).carry_out(world.name, RequestedRefresh())
+
+    await_fresh(world.env, world.name, 10, pause)
+    assert len(pauses) == 1
+    assert world.tables.rows("t") == [(1, 1, 1)]
 
 
 def test_waiting_for_a_suspended_table_ends_at_once(world):

@@ -245,12 +245,23 @@ def test_a_number_of_another_table_is_no_version_of_this_one(host, made):
     table.progress = HostProgress(str(T), HostPhase.STREAMING, NEW)
     started(host, made, table)
     with pytest.raises(NotFreshError):
-        host.await_fresh(T, Wanted(OLD, lambda positions: positions != NEW), 0.01)
+        host.await_fresh(T, Wanted(OLD, are_comparable=lambda positions: positions != NEW), 0.01)
     after = {"src": VersionedPosition(1, "c")}
     table.progress = HostProgress(str(T), HostPhase.STREAMING, after)
     wanted = {"src": VersionedPosition(1, "c")}
-    found = host.await_fresh(T, Wanted(wanted, lambda positions: positions == after), SOON_S)
+    wanted = Wanted(wanted, are_comparable=lambda positions: positions == after)
+    found = host.await_fresh(T, wanted, SOON_S)
     assert found.positions == after
+
+
+def test_a_position_that_the_source_has_left_reaches_nothing(host, made):
+    table = Scripted(pause=1)
+    table.progress = HostProgress(str(T), HostPhase.STREAMING, NEW)
+    started(host, made, table)
+    with pytest.raises(NotFreshError):
+        host.await_fresh(T, Wanted(OLD, left=NEW), 0.01)
+    table.progress = HostProgress(str(T), HostPhase.STREAMING, OLD)
+    assert host.await_fresh(T, Wanted(OLD, left=NEW), SOON_S).positions == OLD
 
 
 def test_a_source_without_positions_must_have_been_read_since(host, made):

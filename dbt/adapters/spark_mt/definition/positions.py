@@ -160,6 +160,44 @@ Positions = Mapping[str, Position]
 """Positions by the full name of the source."""
 
 
+def reaches(positions: Positions | None, wanted: Positions, left: Positions | None = None) -> bool:
+    """Whether rows that reflect `positions` reflect everything up to `wanted`, too.
+
+    Args:
+        positions: What the rows reflect.
+        wanted: Where the sources were.
+        left: Positions that the sources have left, and that so reach nothing.
+    """
+    if positions is None:
+        return False
+    return all(
+        name in positions
+        and positions[name].reaches(position)
+        and positions[name] != (left or {}).get(name)
+        for name, position in wanted.items()
+    )
+
+
+def left_positions(before: Positions | None, now: Positions) -> Positions:
+    """Return the positions of rows that their sources have left.
+
+    A source that was rolled back, or created again, is at a lower version than rows that reflect
+    what it was before.
+
+    Args:
+        before: What the rows reflect, read before `now`.
+        now: Where the sources are.
+    """
+    return {
+        name: position
+        for name, position in (before or {}).items()
+        if isinstance(position, VersionedPosition)
+        and isinstance(newest := now.get(name), VersionedPosition)
+        and position.version >= newest.version
+        and position != newest
+    }
+
+
 def same_positions(one: Positions, other: Positions) -> bool:
     """Whether two sets of positions name the same sources, each in the same known state."""
     return one.keys() == other.keys() and all(one[name].same_state(other[name]) for name in one)

@@ -18,12 +18,15 @@ from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.definition import StoredTable, Unreadable
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError, about
 from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus, Wait
-from dbt.adapters.spark_mt.definition.positions import FollowedPosition
+from dbt.adapters.spark_mt.definition.positions import (
+    FollowedPosition,
+    left_positions,
+    reaches,
+)
 from dbt.adapters.spark_mt.execution import alter, failing_rows, results
 from dbt.adapters.spark_mt.execution.create import Definitions
 from dbt.adapters.spark_mt.execution.jobs import keeper_of
 from dbt.adapters.spark_mt.execution.lookup import stored_table
-from dbt.adapters.spark_mt.execution.ports import reaches
 from dbt.adapters.spark_mt.execution.refresh import Refreshes, RequestedRefresh
 from dbt.adapters.spark_mt.execution.show import Inspection, JobInspection
 from dbt.adapters.spark_mt.planning.explain import PlanSummary, explained, refused, summarize
@@ -95,8 +98,9 @@ def await_fresh(
     followed = row_shape(resolved, analyzed).followed
     now = environment.sources.positions(analyzed.sources)
     wanted = {s: at for s in followed if isinstance(at := now[s], FollowedPosition)}
+    left = left_positions(table.positions, wanted)
     for _ in range(max(1, int(at_most_s / _POLL_S))):
-        if reaches(table.positions, wanted):
+        if reaches(table.positions, wanted, left):
             return table
         if table.definition.status is RefreshStatus.SUSPENDED:
             break

@@ -535,15 +535,6 @@ class Verifications(Protocol):
         """Wait until the commits of a table, or of all, that were submitted are verified."""
 
 
-def reaches(positions: Positions | None, wanted: Positions) -> bool:
-    """Whether rows that reflect `positions` reflect everything up to `wanted`, too."""
-    if positions is None:
-        return False
-    return all(
-        name in positions and positions[name].reaches(position) for name, position in wanted.items()
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class AnalyzedTable:
     """A table and the analysis of its stored query, as one statement read them."""

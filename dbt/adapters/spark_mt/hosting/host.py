@@ -10,7 +10,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition import conditions
-from dbt.adapters.spark_mt.execution.ports import reaches
+from dbt.adapters.spark_mt.definition.positions import reaches
 from dbt.adapters.spark_mt.hosting.policy import HostPhase
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ class Wanted:
 
     Args:
         positions: Positions that the table's rows must reach.
+        left: Positions that the sources have left, as `left_positions`.
         are_comparable: Whether positions are those of the same sources as the wanted ones: the
             versions of a table that was created again count from zero again.
         since_ms: The instant at or after which the host must have looked at the sources, for those
@@ -40,6 +41,7 @@ class Wanted:
     """
 
     positions: Positions
+    left: Positions = field(default_factory=dict)
     are_comparable: Callable[[Positions], bool] = lambda _: True
     since_ms: int = 0
 
@@ -48,7 +50,7 @@ class Wanted:
         positions = progress.positions
         if positions is None or progress.checked_at_ms < self.since_ms:
             return False
-        return reaches(positions, self.positions) and self.are_comparable(positions)
+        return reaches(positions, self.positions, self.left) and self.are_comparable(positions)
 
 
 class Host:
