@@ -21,6 +21,7 @@ from benchmarks import (
     manager_rest,
     manager_start,
     parsing,
+    peers,
     plain_sql,
     registry,
     small,
@@ -61,6 +62,7 @@ _SIZES = (
     ("--queued-refreshes", 1_000, "refreshes that wait in a manager"),
     ("--fresh-seconds", 300, "for how long lags are measured by a writer and a reader"),
     ("--incremental-rows", incremental.ROWS, "rows of the source of tables that are refreshed"),
+    ("--peers-rows", peers.ROWS, "the same beside what people do without this project"),
 )
 MANAGER = (
     "manager-idle",
@@ -71,8 +73,8 @@ MANAGER = (
     "manager-many",
 )
 IN_A_SHELL = ("parsing", "connect", "manager-start", "manager-queue", "plain-sql-start")
-OF_OTHERS = (iceberg.PART,)
-"""What needs an environment of its own."""
+ALONE = (iceberg.PART, peers.PART)
+"""What needs an environment, or a Spark, of its own."""
 ALWAYS = (
     *IN_A_SHELL,
     "builds",
@@ -83,7 +85,7 @@ ALWAYS = (
     *STREAMS,
     *MANAGER,
 )
-PARTS = (*ALWAYS, *OF_OTHERS)
+PARTS = (*ALWAYS, *ALONE)
 
 
 def main() -> int:
@@ -93,7 +95,7 @@ def main() -> int:
         "--only",
         choices=PARTS,
         action="append",
-        help="a part; by default all that need no environment of their own",
+        help="a part; by default all that need no environment or Spark of their own",
     )
     parser.add_argument("--samples", type=int, default=5, help="how often each thing is measured")
     parser.add_argument("--rows", type=int, default=builds.ROWS, help="rows that a build reads")
@@ -101,7 +103,8 @@ def main() -> int:
         parser.add_argument(name, type=int, default=default, help=meaning)
     parser.add_argument("--incremental", choices=("auto", "strict"), default="auto")
     parser.add_argument("--share", type=float, action="append", help="part of rows that change")
-    parser.add_argument("--shape", choices=incremental.SHAPES, action="append", help="a query")
+    shapes = (*incremental.SHAPES, *(set(peers.SHAPES) - set(incremental.SHAPES)))
+    parser.add_argument("--shape", choices=shapes, action="append", help="a query")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         os.chdir(scratch)
@@ -114,8 +117,8 @@ def main() -> int:
 
 def run(parts: Sequence[str], folder: Path, requested: argparse.Namespace) -> list[Measurement]:
     """Measure; what runs dbt in a shell comes first, so that Spark's JVM takes nothing from it."""
-    measurements = run_in_a_shell(parts, folder, requested)
-    if set(parts) <= set(IN_A_SHELL):
+    measurements = run_with_a_spark_of_its_own(parts, folder, requested)
+    if set(parts) <= {*IN_A_SHELL, peers.PART}:
         return measurements
     progress("starting Spark and making the data …")
     with ExitStack() as stack:
@@ -143,10 +146,10 @@ def run(parts: Sequence[str], folder: Path, requested: argparse.Namespace) -> li
     return measurements
 
 
-def run_in_a_shell(
+def run_with_a_spark_of_its_own(
     parts: Sequence[str], folder: Path, requested: argparse.Namespace
 ) -> list[Measurement]:
-    """Measure what starts processes of its own."""
+    """Measure what starts processes, or its own Spark in this one."""
     samples = requested.samples
     measurements: list[Measurement] = []
     if "parsing" in parts:
@@ -161,6 +164,11 @@ def run_in_a_shell(
     if "manager-queue" in parts:
         size = requested.queued_tables, requested.queued_refreshes
         measurements += manager_queue.measure(folder, *size)
+    if peers.PART in parts:
+        shares = requested.share or peers.SHARES
+        shapes = requested.shape or tuple(peers.SHAPES)
+        size = requested.peers_rows, samples
+        measurements += peers.measure(settings(), folder, *size, shares, shapes)
     return measurements
 
 
@@ -214,15 +222,20 @@ def run_streams(
     return measurements
 
 
-def start(folder: Path, parts: Sequence[str]) -> SparkSession:
-    """Start Spark with the settings that both sides get, or with those of a manager."""
-    confs = {
+def settings() -> dict[str, str]:
+    """Return the confs that both sides get."""
+    return {
         **builds.SETTINGS,
         **streams.SETTINGS,
         "spark.driver.memory": "3g",
         "spark.ui.enabled": "false",
         "spark.databricks.delta.snapshotPartitions": "2",
     }
+
+
+def start(folder: Path, parts: Sequence[str]) -> SparkSession:
+    """Start Spark with the settings that both sides get, or with those of a manager."""
+    confs = settings()
     if "stream-kafka" in parts:
         confs["spark.jars"] = ",".join(connector_jars())
     if iceberg.PART in parts:

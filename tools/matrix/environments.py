@@ -78,7 +78,7 @@ class Environments:
         (self._wheel,) = dist.glob("*.whl")
         shutil.rmtree(_SUITE, ignore_errors=True)
         ignored = shutil.ignore_patterns("__pycache__")
-        for folder in "tests", "docs":  # tests run the lines of pages
+        for folder in "tests", "docs", "tools":  # tests run the lines of pages, and import tools
             shutil.copytree(ROOT / folder, _SUITE / folder, ignore=ignored)
         shutil.copy(ROOT / "pyproject.toml", _SUITE)  # pytest's options
 
