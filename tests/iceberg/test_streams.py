@@ -276,6 +276,49 @@ def test_rows_whose_manifests_are_merged_come_once(numbers, tmp_path):
     assert found == [[(10 * n,), (10 * n + 1,)] for n in range(1, 6)]
 
 
+VALUES = (
+    "true",
+    "1",
+    "2L",
+    "CAST(0.5 AS FLOAT)",
+    "0.25D",
+    "12345678901234567890.12BD",
+    "1.5BD",
+    "TIMESTAMP '2026-01-01 00:00:00.123456'",
+    "TIMESTAMP_NTZ '2026-01-01 00:00:00.123456'",
+    "DATE '1582-10-04'",
+    "'ä😀'",
+    "X'00FF'",
+    "array(1, NULL)",
+    "map('k', named_struct('v', 1.5BD))",
+    "named_struct('inner', array(named_struct('q', DATE '2026-01-01')))",
+)
+
+
+@pytest.mark.parametrize("files", ["parquet", "orc", "avro"])
+def test_files_of_each_format_have_values_of_each_type(session, schema, tmp_path, files):
+    listed = ", ".join(f"{value} AS c{place}" for place, value in enumerate(VALUES))
+    nothing = ", ".join("NULL" for _ in VALUES)
+    numbers = Source(session, schema)
+    numbers.sql(
+        "DROP TABLE {t}",
+        f"CREATE TABLE {{t}} USING iceberg TBLPROPERTIES ('write.format.default' = '{files}') "
+        f"AS SELECT 0 AS id, {listed}",
+    )
+    after = numbers.open().latest()
+    numbers.sql(f"INSERT INTO {{t}} SELECT 1, {listed}", f"INSERT INTO {{t}} SELECT 2, {nothing}")
+    written = session.sql(f"SELECT DISTINCT file_format FROM {numbers.name.sql}.files").collect()
+    assert [row[0] for row in written] == [files.upper()]
+
+    def rows(condition):
+        found = session.sql(f"SELECT * FROM {numbers.name.sql} WHERE {condition}").collect()
+        return [sorted(map(tuple, found), key=repr)]
+
+    source = numbers.open()
+    assert followed(source, None, tmp_path / "whole")[0] == rows("true")
+    assert followed(source, after, tmp_path / "after")[0] == rows("id > 0")
+
+
 ENDS = {
     "UPDATE": (lambda t: t.sql("UPDATE {t} SET id = 9 WHERE id = 1"), "changes or removes rows"),
     "DELETE": (lambda t: t.sql("DELETE FROM {t} WHERE id < 9"), "changes or removes rows"),
