@@ -62,7 +62,7 @@ _SIZES = (
     ("--queued-refreshes", 1_000, "refreshes that wait in a manager"),
     ("--fresh-seconds", 300, "for how long lags are measured by a writer and a reader"),
     ("--incremental-rows", incremental.ROWS, "rows of the source of tables that are refreshed"),
-    ("--peers-rows", peers.ROWS, "the same beside what people do without this project"),
+    ("--peers-rows", peers.ROWS, "the same for `peers`"),
 )
 MANAGER = (
     "manager-idle",

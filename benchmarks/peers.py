@@ -1,4 +1,4 @@
-"""Refreshes beside what people do without this project, over one source in one Spark.
+"""Refreshes next to those of other ways, over one source in one Spark.
 
 The source grows and changes: half of the changed rows are inserted, half are updated. Four tables
 of each query are then refreshed in turn:

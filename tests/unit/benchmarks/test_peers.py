@@ -1,4 +1,4 @@
-"""Refreshes beside what people do by hand: what is compared with which target."""
+"""Refreshes next to those by hand: what is compared with which target."""
 
 from __future__ import annotations
 
