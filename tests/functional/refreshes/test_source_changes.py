@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -246,6 +247,24 @@ def test_the_position_at_an_instant(watched):
     assert newest.position == watched.now()
     before = watched.sources.position_at(watched.name, times[0])
     assert (before.position, before.is_complete) == (BEFORE_ALL, False)
+
+
+def test_the_files_of_a_version_are_listed_once(watched):
+    watched.run(PLAIN, "INSERT INTO s VALUES (1, 'a')")
+
+    def opened():
+        version, table = watched.now().version, watched.sources.table(watched.name)
+        with watched.engine.sessions.open() as private:
+            context, group = private.spark.sparkContext, uuid4().hex
+            context.setJobGroup(group, "")
+            view = watched.engine.tables.default.opened(private.spark, table, version)
+            listings = context.statusTracker().getJobIdsForGroup(group)
+            return len(listings), [tuple(row) for row in private.spark.table(view).collect()]
+
+    assert opened() == (1, [(1, "a")])
+    assert opened() == (0, [(1, "a")])
+    watched.run("DROP TABLE s", PLAIN, "INSERT INTO s VALUES (2, 'b')")
+    assert opened() == (1, [(2, "b")]), "another table with versions of the same numbers"
 
 
 @pytest.mark.parametrize(

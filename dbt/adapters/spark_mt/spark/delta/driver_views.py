@@ -7,8 +7,11 @@ of Delta lacks what is called: then the caller reads the same rows by SQL.
 from __future__ import annotations
 
 import logging
+from collections import OrderedDict
 from itertools import count
+from threading import Lock
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from dbt.adapters.spark_mt.execution.errors import problem_of
 from dbt.adapters.spark_mt.spark.session.driver_java import java_class
@@ -26,6 +29,10 @@ if TYPE_CHECKING:
 _VIEW = "__materialized_table_delta_"
 _NUMBERS = count()
 """Of views: a session may read several tables."""
+_LISTS: WeakKeyDictionary[Any, OrderedDict[tuple[object, ...], Any]] = WeakKeyDictionary()
+"""The files of versions that were opened last, by py4j's view of the JVM."""
+_MOST_LISTS = 64
+_LISTING = Lock()
 _LOGGER = logging.getLogger(__name__)
 
 
@@ -73,10 +80,33 @@ def version_rows(session: SparkSession, table: TableRef, version: int) -> str:
     def rows(log: Any, none: Any) -> Any:  # noqa: ANN401 - of the JVM
         within = (none, none, False)  # the last: only within the retention of removed files
         snapshot = log.getSnapshotAt(version, *within)
-        statistics = is_stream = False
-        return log.createDataFrame(snapshot, snapshot.getAllFiles(statistics), is_stream, none)
+        is_stream = False
+        return log.createDataFrame(snapshot, _files(session, table, snapshot), is_stream, none)
 
     return _viewed(session, table, rows)
+
+
+def _files(session: SparkSession, table: TableRef, snapshot: Any) -> Any:  # noqa: ANN401 - of the JVM
+    """Return the files of a version, an object of the JVM.
+
+    Refresh after refresh reads a table that does not change at the same version, such as the other
+    side of a join. So lists are kept.
+    """
+    jvm: Any = session.sparkContext._jvm  # noqa: SLF001 - no public way to the JVM
+    facts = snapshot.metadata().id(), snapshot.version(), snapshot.timestamp()
+    version = (table.handle, *facts)
+    with _LISTING:
+        lists = _LISTS.setdefault(jvm, OrderedDict())
+        if version in lists:
+            lists.move_to_end(version)
+            return lists[version]
+    has_statistics = False
+    found = snapshot.getAllFiles(has_statistics)
+    with _LISTING:
+        lists[version] = found
+        while len(lists) > _MOST_LISTS:
+            lists.popitem(last=False)
+    return found
 
 
 def _viewed(session: SparkSession, table: TableRef, make: Callable[[Any, Any], Any]) -> str:
