@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.spark_mt.api import MaterializedTables
+from dbt.adapters.spark_mt.execution.results import RelayedStatement
 from dbt.adapters.spark_mt.manager.app import Identity, assemble
-from dbt.adapters.spark_mt.manager.views import Role
+from dbt.adapters.spark_mt.manager.views import RefreshRequest, Role, StatementRequest
 from tests.functional.manager.conftest import QUICK, Shop, until
 
 LIVE = "FRESHNESS = INTERVAL '2' SECOND"
@@ -20,6 +21,16 @@ def manager(spark):
     until(lambda: running.manager.about().role is Role.ACTIVE)
     yield running.manager
     assert running.stop(60)
+
+
+def in_its_own_catalog(manager, schema):
+    """Name its table without a catalog."""
+    assert manager.names(schema, "") == ("total",)
+    assert manager.table(f"{schema}.total").view.name == f"ice.{schema}.total"
+    assert manager.refresh(RefreshRequest(f"{schema}.total")).job_id
+    statement = RelayedStatement("ALTER MATERIALIZED TABLE total REFRESH")
+    done = manager.execute(StatementRequest(statement, "in its own catalog", schema=schema))
+    assert done.outcome.table == f"ice.{schema}.total"
 
 
 def test_tables_follow_sources_of_both_formats(manager, session, schema):
@@ -40,6 +51,7 @@ def test_tables_follow_sources_of_both_formats(manager, session, schema):
     shop.until_rows(f"SELECT * FROM {total}", [(3, 91)])
     session.sql(f"UPDATE ice.{schema}.orders SET v = 0 WHERE id = 1")
     shop.until_rows(f"SELECT * FROM {total}", [(3, 81)])
+    in_its_own_catalog(manager, schema)
     MaterializedTables(session).execute(f"DROP MATERIALIZED TABLE {total}")
     manager.wake()
     until(lambda: not any(view.name == total for view in manager.tables()))
