@@ -37,20 +37,6 @@ def test_a_query_may_be_longer_than_a_property_of_hive_in_sql(world):
     world.refreshed(query)
 
 
-def test_a_lock_that_a_killed_process_left_ends_a_refresh_until_it_is_removed(world, metastore):
-    world.create(ROWWISE, "")
-    world.change(CHANGES[0])
-    values = f"0, 1, 0, '{world.schema}', 'm', NULL, 'a', 'e', {10**15}, 1, 'x', 'x', 0, 'x'"
-    metastore.database.run(f"INSERT INTO hive_locks VALUES ({values}, NULL, NULL)")
-    try:
-        with pytest.raises(MaterializedTableError) as raised:
-            world.tables.refresh(world.name)
-    finally:
-        metastore.database.run("DELETE FROM hive_locks WHERE hl_lock_ext_id = 0")
-    assert raised.value.condition == "MATERIALIZED_TABLE_CONCURRENT_CHANGE", raised.value
-    world.refreshed(ROWWISE)
-
-
 def test_a_metastore_that_does_not_answer_is_named(world, metastore):
     world.create(ROWWISE, "")
     world.change(CHANGES[0])
