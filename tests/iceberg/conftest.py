@@ -7,12 +7,18 @@ from uuid import uuid4
 import pytest
 
 from tests.functional.engine.conftest import started
+from tests.lake.hive_metastore import running_metastore
+from tests.lake.postgresql import postgresql_programs
 from tests.support.delta_package import delta_confs
+from tests.support.free_ports import free_port
 
 pytest_plugins = ["dbt.tests.fixtures.project"]
 
 ICEBERG = "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0"
 SQLITE = "org.xerial:sqlite-jdbc:3.50.3.0"
+HIVE = "hive_ice"
+CATALOGS = ("ice", HIVE)
+in_each_catalog = pytest.mark.parametrize("iceberg_catalog", CATALOGS, indirect=True)
 EXTENSIONS = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
 
 
@@ -31,8 +37,38 @@ def iceberg_confs(home, catalog="ice", **more):
     return {prefix: "org.apache.iceberg.spark.SparkCatalog", **named}
 
 
+def hive_confs(home, port):
+    """The confs of a catalog that is a Hive Metastore."""
+    prefix = f"spark.sql.catalog.{HIVE}"
+    options = {
+        "type": "hive",
+        "uri": f"thrift://127.0.0.1:{port}",
+        "warehouse": f"{home}/{HIVE}",
+        "cache-enabled": "false",
+        "hadoop.iceberg.hive.lock-timeout-ms": "10000",
+    }
+    named = {f"{prefix}.{key}": value for key, value in options.items()}
+    return {prefix: "org.apache.iceberg.spark.SparkCatalog", **named}
+
+
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory):
+def metastore_port():
+    """Where the metastore answers once a test needs it."""
+    return free_port()
+
+
+@pytest.fixture(scope="session")
+def metastore(metastore_port, tmp_path_factory):
+    """A Hive Metastore on PostgreSQL, as processes of their own."""
+    if postgresql_programs() is None:
+        pytest.skip("a Hive Metastore needs PostgreSQL: tests/lake/setup_metastore.sh")
+    folder = tmp_path_factory.mktemp("metastore")
+    with running_metastore(folder, port=metastore_port) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory, metastore_port):
     home = tmp_path_factory.mktemp("home")
     delta = delta_confs()
     packages, extensions = "spark.jars.packages", "spark.sql.extensions"
@@ -41,6 +77,7 @@ def spark(tmp_path_factory):
         extensions: f"{delta[extensions]},{EXTENSIONS}",
         **iceberg_confs(home),
         **iceberg_confs(home, "cached", **{"cache-enabled": "true"}),
+        **hive_confs(home, metastore_port),
     }
     yield from started(str(home / "delta"), **confs)
 
@@ -52,11 +89,20 @@ def session(spark):
 
 
 @pytest.fixture
-def schema(session):
+def iceberg_catalog(request):
+    """The catalog of Iceberg that a test works in."""
+    name = getattr(request, "param", "ice")
+    if name == HIVE:
+        request.getfixturevalue("metastore")
+    return name
+
+
+@pytest.fixture
+def schema(session, iceberg_catalog):
     """A fresh schema, the current one of the session; another one of the name is in Iceberg."""
     name = f"s_{uuid4().hex[:10]}"
     session.sql(f"CREATE SCHEMA {name}")
-    session.sql(f"CREATE NAMESPACE ice.{name}")
+    session.sql(f"CREATE NAMESPACE {iceberg_catalog}.{name}")
     session.sql(f"USE {name}")
     yield name
     session.sql("USE spark_catalog.default")

@@ -11,11 +11,13 @@ from collections import Counter
 import pytest
 
 from tests.functional.engine.oracle import rows
+from tests.iceberg.conftest import in_each_catalog
 from tests.iceberg.other_process import PUBLISHED, STEPS, OtherProcess
 from tests.iceberg.test_tables import ROWWISE, World
 
 RACES = int(os.environ.get("ICEBERG_RACES", "3"))
-_CONFS = ("spark.jars.packages", "spark.sql.extensions", "spark.sql.catalog.ice")
+_CONFS = ("spark.jars.packages", "spark.sql.extensions", "spark.sql.catalog.")
+pytestmark = in_each_catalog
 COUNTER = (
     "MERGE INTO {m} AS t USING (SELECT -1 AS id) AS s ON t.id = s.id "
     "WHEN MATCHED THEN UPDATE SET v = t.v + 1 "
@@ -24,9 +26,11 @@ COUNTER = (
 
 
 @pytest.fixture
-def world(session, schema):
-    made = World(session, schema)
-    session.sql(f"USE ice.{schema}")  # the other process has this catalog and no other of the test
+def world(session, schema, iceberg_catalog):
+    made = World(session, schema, catalog=iceberg_catalog)
+    session.sql(
+        f"USE {iceberg_catalog}.{schema}"
+    )  # the other process has a spark_catalog of its own
     made.create(ROWWISE, "")
     return made
 

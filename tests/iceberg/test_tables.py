@@ -9,6 +9,7 @@ from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.spark.iceberg.transactions import Transaction
 from tests.functional.engine.oracle import outcome, rows
+from tests.iceberg.conftest import in_each_catalog
 
 SUMS = "SELECT k, sum(v) AS total, count(*) AS n FROM {t} GROUP BY k"
 ROWWISE = "SELECT id, upper(k) AS k, v FROM {t} WHERE id <> 13"
@@ -30,11 +31,11 @@ CHANGES = (
 class World:
     """A source of a format, and materialized tables of Iceberg over it."""
 
-    def __init__(self, session, schema, source_format="iceberg"):
-        self.session, self.schema = session, schema
+    def __init__(self, session, schema, source_format="iceberg", catalog="ice"):
+        self.session, self.schema, self.catalog = session, schema, catalog
         self.tables = MaterializedTables(session)
-        place = "ice" if source_format == "iceberg" else "spark_catalog"
-        self.source, self.name = f"{place}.{schema}.t", f"ice.{schema}.m"
+        place = catalog if source_format == "iceberg" else "spark_catalog"
+        self.source, self.name = f"{place}.{schema}.t", f"{catalog}.{schema}.m"
         session.sql(f"CREATE TABLE {self.source} (id INT, k STRING, v INT) USING {source_format}")
         session.sql(
             f"INSERT INTO {self.source} SELECT CAST(id AS INT), chr(CAST(97 + id % 5 AS INT)), "
@@ -66,10 +67,11 @@ class World:
 
 
 @pytest.fixture
-def world(session, schema):
-    return World(session, schema)
+def world(session, schema, iceberg_catalog):
+    return World(session, schema, catalog=iceberg_catalog)
 
 
+@in_each_catalog
 def test_a_table_is_created_refreshed_left_alone_and_dropped(world):
     assert world.create(SUMS, "").action.value == "CREATED"
     world.equals(SUMS)
@@ -86,10 +88,11 @@ def test_a_table_is_created_refreshed_left_alone_and_dropped(world):
     assert not world.session.catalog.tableExists(world.name)
 
 
+@in_each_catalog
 @pytest.mark.parametrize("source_format", ["iceberg", "delta"])
-def test_each_kind_of_change_is_applied(session, schema, source_format):
-    world = World(session, schema, source_format)
-    other = f"ice.{schema}.other"
+def test_each_kind_of_change_is_applied(session, schema, iceberg_catalog, source_format):
+    world = World(session, schema, source_format, iceberg_catalog)
+    other = f"{iceberg_catalog}.{schema}.other"
     world.create(SUMS)
     world.create(ROWWISE, name=other)
     for statement in CHANGES:
@@ -99,6 +102,7 @@ def test_each_kind_of_change_is_applied(session, schema, source_format):
     assert world.tables.refresh(world.name).strategy == "skip"
 
 
+@in_each_catalog
 def test_rows_are_merged_by_their_key(world):
     query = "SELECT id AS key, k, v FROM {t}"
     world.create(query, f"(PRIMARY KEY (key) NOT ENFORCED) {STRICT}")
@@ -107,6 +111,7 @@ def test_rows_are_merged_by_their_key(world):
         assert world.refreshed(query, statement) == "differential", statement
 
 
+@in_each_catalog
 def test_columns_are_appended_by_the_commit_of_their_rows(world):
     world.create(ROWWISE, "")
     wider = "SELECT id, upper(k) AS k, v, v * 2 AS twice FROM {t} WHERE id <> 13"
@@ -116,6 +121,7 @@ def test_columns_are_appended_by_the_commit_of_their_rows(world):
     world.refreshed(wider)
 
 
+@in_each_catalog
 def test_a_table_is_replaced_with_other_columns_and_partitions(world):
     world.create(SUMS, "")
     identity = world.session.sql(f"SHOW TBLPROPERTIES {world.name}").collect()
@@ -131,6 +137,7 @@ def test_a_table_is_replaced_with_other_columns_and_partitions(world):
     assert world.tables.refresh(world.name).strategy == "skip"
 
 
+@in_each_catalog
 def test_a_write_of_a_user_before_the_publication_is_kept_and_the_refresh_comes_again(
     world, monkeypatch
 ):
@@ -150,12 +157,15 @@ def test_a_write_of_a_user_before_the_publication_is_kept_and_the_refresh_comes_
     assert len(others) == 1
 
 
+@in_each_catalog
 def test_a_rollback_of_the_table_leads_to_the_rows_of_the_query(world):
     world.create(SUMS)
     first = world.snapshots()[-1]
     world.change(CHANGES[1])
     world.refreshed(SUMS)
-    world.session.sql(f"CALL ice.system.rollback_to_snapshot('{world.schema}.m', {first})")
+    world.session.sql(
+        f"CALL {world.catalog}.system.rollback_to_snapshot('{world.schema}.m', {first})"
+    )
     assert world.refreshed(SUMS) == "differential"
     world.create(ROWWISE.replace("v FROM", "v AS w FROM"), "", form="CREATE OR REPLACE")
     query = ROWWISE.replace("v FROM", "v AS w FROM")
@@ -164,7 +174,9 @@ def test_a_rollback_of_the_table_leads_to_the_rows_of_the_query(world):
     altered = query.replace("13", "14")
     world.create(altered, "", form="CREATE OR ALTER")
     world.equals(altered)
-    world.session.sql(f"CALL ice.system.rollback_to_snapshot('{world.schema}.m', {before})")
+    world.session.sql(
+        f"CALL {world.catalog}.system.rollback_to_snapshot('{world.schema}.m', {before})"
+    )
     world.refreshed(altered, "rows of the query before the ALTER are computed again")
 
 
@@ -176,6 +188,7 @@ def test_changes_by_users_are_found_and_corrected(world):
     world.equals(SUMS)
 
 
+@in_each_catalog
 def test_not_null_is_kept_by_the_table(world):
     clauses = "(id INT NOT NULL, k STRING, v INT)"
     world.create("SELECT id, k, v FROM {t}", clauses)
@@ -188,17 +201,20 @@ def test_not_null_is_kept_by_the_table(world):
     assert world.session.table(world.name).schema["id"].nullable
 
 
+@in_each_catalog
 def test_a_table_of_delta_reads_one_of_iceberg_and_the_other_way_round(world):
     world.create(ROWWISE)
     query = f"SELECT k, count(*) AS n FROM {world.name} GROUP BY k"
     world.create(query, name="of_delta")
-    world.create("SELECT max(n) AS n FROM of_delta", name=f"ice.{world.schema}.last")
+    world.create("SELECT max(n) AS n FROM of_delta", name=f"{world.catalog}.{world.schema}.last")
     for statement in CHANGES[:3]:
         world.change(statement)
         world.refreshed(ROWWISE)
         world.tables.refresh("of_delta")
         world.equals(query, name="of_delta")
-        world.refreshed("SELECT max(n) AS n FROM of_delta", name=f"ice.{world.schema}.last")
+        world.refreshed(
+            "SELECT max(n) AS n FROM of_delta", name=f"{world.catalog}.{world.schema}.last"
+        )
 
 
 @pytest.mark.parametrize(
@@ -218,6 +234,7 @@ def test_what_iceberg_cannot_do_is_refused(world, query, clauses, feature):
     assert not world.session.catalog.tableExists(world.name)
 
 
+@in_each_catalog
 def test_a_plain_table_of_the_name_is_not_touched(world):
     world.session.sql(f"CREATE TABLE {world.name} USING iceberg AS SELECT 1 AS id")
     with pytest.raises(MaterializedTableError):
@@ -225,13 +242,14 @@ def test_a_plain_table_of_the_name_is_not_touched(world):
     assert rows(world.tables, f"SELECT * FROM {world.name}") == [(1,)]
 
 
+@in_each_catalog
 def test_old_files_are_removed_and_small_ones_merged(world):
     world.create(ROWWISE)
     for statement in CHANGES[:3]:
         world.change(statement)
         world.refreshed(ROWWISE)
     storage = world.tables._engine.value.storage
-    name = TableName("m", world.schema, "ice")
+    name = TableName("m", world.schema, world.catalog)
     storage.compact(name, "")
     world.equals(ROWWISE)
     storage.vacuum(name, "", 0)
@@ -240,10 +258,11 @@ def test_old_files_are_removed_and_small_ones_merged(world):
     world.refreshed(ROWWISE)
 
 
+@in_each_catalog
 def test_jobs_and_tables_are_listed_from_the_catalog_of_the_table(world):
     world.create(SUMS, "")
-    shown = world.tables.execute(f"SHOW MATERIALIZED TABLES IN ice.{world.schema}").rows
+    shown = world.tables.execute(f"SHOW MATERIALIZED TABLES IN {world.catalog}.{world.schema}").rows
     assert [row for row in shown if "m" in row]
-    world.session.sql(f"USE ice.{world.schema}")
+    world.session.sql(f"USE {world.catalog}.{world.schema}")
     assert world.tables.execute("SHOW JOBS").rows
     world.session.sql(f"USE spark_catalog.{world.schema}")

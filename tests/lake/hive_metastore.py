@@ -32,6 +32,24 @@ _HADOOP = "spark.hadoop."
 _STARTS_WITHIN_S = 120
 _SERVICE = "org.apache.hadoop.hive.metastore.HiveMetaStore"
 _SCHEMA_TOOL = "org.datanucleus.store.schema.SchemaTool"
+_LOCK_TABLES = """
+CREATE TABLE txns (txn_id bigint PRIMARY KEY, txn_state char(1) NOT NULL,
+  txn_started bigint NOT NULL, txn_last_heartbeat bigint NOT NULL, txn_user varchar(128) NOT NULL,
+  txn_host varchar(128) NOT NULL, txn_agent_info varchar(128), txn_meta_info varchar(128),
+  txn_heartbeat_count integer);
+CREATE TABLE hive_locks (hl_lock_ext_id bigint NOT NULL, hl_lock_int_id bigint NOT NULL,
+  hl_txnid bigint, hl_db varchar(128) NOT NULL, hl_table varchar(128), hl_partition varchar(767),
+  hl_lock_state char(1) NOT NULL, hl_lock_type char(1) NOT NULL, hl_last_heartbeat bigint NOT NULL,
+  hl_acquired_at bigint, hl_user varchar(128) NOT NULL, hl_host varchar(128) NOT NULL,
+  hl_heartbeat_count integer, hl_agent_info varchar(128), hl_blockedby_ext_id bigint,
+  hl_blockedby_int_id bigint, PRIMARY KEY (hl_lock_ext_id, hl_lock_int_id));
+CREATE TABLE next_lock_id (nl_next bigint NOT NULL);
+INSERT INTO next_lock_id VALUES (1);
+CREATE TABLE aux_table (mt_key1 varchar(128) NOT NULL, mt_key2 bigint NOT NULL,
+  mt_comment varchar(255), PRIMARY KEY (mt_key1, mt_key2));
+"""
+"""Tables of locks. Hive uses SQL for them, so DataNucleus does not know them. Iceberg locks a table
+while it commits."""
 _OPTIONS = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
 
@@ -43,13 +61,20 @@ class HiveMetastore:
             Spark have another one.
         database: Keeps its tables.
         confs: Confs of Spark by which it finds the file system of the warehouse.
+        port: Where it answers; a free port by default.
     """
 
-    def __init__(self, folder: Path, database: Database, confs: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        database: Database,
+        confs: Mapping[str, str],
+        port: int | None = None,
+    ) -> None:
         self._folder = folder
-        self._database = database
+        self.database = database
         self._confs = confs
-        self._port = free_port()
+        self._port = free_port() if port is None else port
         self._process: subprocess.Popen[bytes] | None = None
         self.warehouse = folder / "warehouse"
         (folder / "conf").mkdir()
@@ -97,7 +122,7 @@ class HiveMetastore:
         }
         return {
             **of_files,
-            "javax.jdo.option.ConnectionURL": self._database.url,
+            "javax.jdo.option.ConnectionURL": self.database.url,
             "javax.jdo.option.ConnectionDriverName": "org.postgresql.Driver",
             "javax.jdo.option.ConnectionUserName": USER,
             "hive.metastore.warehouse.dir": self.confs["spark.sql.warehouse.dir"],
@@ -120,7 +145,7 @@ class HiveMetastore:
         properties = {
             "javax.jdo.PersistenceManagerFactoryClass": "org.datanucleus.api.jdo."
             "JDOPersistenceManagerFactory",
-            "datanucleus.ConnectionURL": self._database.url,
+            "datanucleus.ConnectionURL": self.database.url,
             "datanucleus.ConnectionDriverName": "org.postgresql.Driver",
             "datanucleus.ConnectionUserName": USER,
             "datanucleus.connectionPoolingType": "none",
@@ -135,6 +160,7 @@ class HiveMetastore:
             check=True,
             capture_output=True,
         )
+        self.database.run(_LOCK_TABLES)
 
     def _java(self) -> list[str]:
         own = self._confs.get("spark.driver.extraClassPath", "")
@@ -144,11 +170,11 @@ class HiveMetastore:
 
 @contextmanager
 def running_metastore(
-    folder: Path, confs: Mapping[str, str] | None = None
+    folder: Path, confs: Mapping[str, str] | None = None, port: int | None = None
 ) -> Iterator[HiveMetastore]:
     """Start a metastore and its database, and end both afterwards; as `HiveMetastore`."""
     with running_database() as database:
-        metastore = HiveMetastore(folder, database, confs or {})
+        metastore = HiveMetastore(folder, database, confs or {}, port)
         try:
             metastore.start()
             yield metastore

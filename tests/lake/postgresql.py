@@ -36,15 +36,25 @@ class Database:
     Args:
         port: On the loopback address.
         version: Of the server.
+        programs: The directory of its programs.
     """
 
     port: int
     version: str
+    programs: Path
 
     @property
     def url(self) -> str:
         """Its JDBC URL; it asks for no password."""
         return f"jdbc:postgresql://{_HOST}:{self.port}/{DATABASE}"
+
+    def run(self, statements: str) -> None:
+        """Run SQL statements, all or none of them."""
+        where = ["-h", _HOST, "-p", str(self.port), "-U", USER, "-d", DATABASE]
+        options = ["--quiet", "--no-psqlrc", "-v", "ON_ERROR_STOP=1", "--single-transaction"]
+        subprocess.run(  # noqa: S603 - our own command
+            [self.programs / "psql", *options, *where], input=statements, check=True, text=True
+        )
 
 
 @contextmanager
@@ -70,7 +80,7 @@ def running_database() -> Iterator[Database]:
         )
     try:
         _create_database(programs, port, server)
-        yield Database(port, (folder / "data" / "PG_VERSION").read_text().strip())
+        yield Database(port, (folder / "data" / "PG_VERSION").read_text().strip(), programs)
     finally:
         server.terminate()  # no new connections; those of a metastore that was killed end later
         try:

@@ -215,6 +215,34 @@ def test_a_manager_of_the_same_warehouse_is_found(run, shop, url, nowhere, manag
     assert shop.opened == []
 
 
+PROFILES = """
+shop:
+  outputs: {default: {type: spark_mt, schema: flights, catalog: spark_catalog}}
+"""
+
+
+def test_a_refresh_looks_names_up_where_the_models_of_the_profile_are(
+    run, shop, url, nowhere, manager, monkeypatch
+):
+    monkeypatch.setattr(refresh, "_FIRST_POLL_S", 0.01)
+    discover(nowhere, rest_url=url, rest_token=TOKEN)
+    (nowhere / "dbt_project.yml").write_text("name: shop\nprofile: shop\n")
+    (nowhere / "profiles.yml").write_text(PROFILES)
+    full = manager.tables()[0].name
+    _, schema, name = full.split(".")
+    quoted = ".".join(f"`{part}`" for part in full.split("."))
+    for text in (f"`{name}`", f"{schema}.`{name}`", quoted):
+        done = run("refresh", text, "--json")
+        assert done.exit_code == 0, done.output
+    requested = [what.table for method, what in manager.requested if method == "refresh"]
+    assert requested == [quoted] * 3
+    done = run("refresh", f"{schema}.*")
+    assert done.exit_code == 1
+    assert "[MATERIALIZED_TABLE_SYNTAX_ERROR]" in done.stderr
+    assert "1 table, 1 failed" in done.stdout
+    assert shop.opened == []
+
+
 def test_a_manager_that_does_not_answer_gets_no_request(run, shop, nowhere):
     discover(nowhere, rest_url="http://127.0.0.1:9", rest_token=TOKEN)
     assert json.loads(run("status", "--json").stdout) == {"manager": None, "tables": []}

@@ -146,9 +146,8 @@ class FakeManager:
         parsed = parse(request.statement.text)
         if not isinstance(parsed, CreateTable):
             raise conditions.NOT_EXECUTABLE(statement=request.statement.text)
-        outcome = StatementOutcome(
-            str(parsed.name.within(request.catalog, request.schema)), Action.CREATED, ("created",)
-        )
+        name = parsed.name.within(request.catalog or "spark_catalog", request.schema or "default")
+        outcome = StatementOutcome(str(name), Action.CREATED, ("created",))
         columns = (ResultColumn("operation", "STRING"), ResultColumn("changes", "ARRAY<STRING>"))
         return StatementResult(columns, (("CREATE", ["created"]),), outcome)
 
@@ -164,7 +163,7 @@ class FakeManager:
     def names(self, schema: str, catalog: str) -> tuple[str, ...]:
         """Return the names of the tables whose full names begin so."""
         self._note("names", (schema, catalog))
-        prefix = f"{catalog}.{schema}."
+        prefix = f"{catalog or 'spark_catalog'}.{schema}."
         return tuple(n.removeprefix(prefix) for n in sorted(self._tables) if n.startswith(prefix))
 
     def refresh(self, request: RefreshRequest) -> RefreshSubmitted:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from dbt.adapters.spark_mt.api import MaterializedTables
-    from dbt.adapters.spark_mt.cli.options import ManagerChoice, SparkChoice
+    from dbt.adapters.spark_mt.cli.options import ManagerChoice, Place, SparkChoice
     from dbt.adapters.spark_mt.cli.session import Session
     from dbt.adapters.spark_mt.client.rest import Json, ManagerClient
 
@@ -139,7 +140,8 @@ def refresh(
     choice.check(manager.url)
     client = None if choice.is_here else options.manager_of(manager, spark)
     if client is not None:
-        _report(through_manager(client, choice), as_json=as_json)
+        place = options.Place(Path()) if manager.url else options.place_of(spark)
+        _report(through_manager(client, choice, place), as_json=as_json)
         return
     if not choice.wait:
         raise click.UsageError("--no-wait needs a manager, and none was found")  # noqa: EM101, TRY003 - click's error class takes a text
@@ -250,8 +252,10 @@ def _in_session(
     )
 
 
-def through_manager(client: ManagerClient, choice: RefreshChoice) -> Iterator[Refreshed]:
-    """Ask a manager for the refreshes, and wait for each."""
+def through_manager(
+    client: ManagerClient, choice: RefreshChoice, place: Place
+) -> Iterator[Refreshed]:
+    """Ask a manager for the refreshes, and wait for each; names are those of `place`."""
     names = choice.names
     if choice.every:
         tables = client.tables()
@@ -263,10 +267,20 @@ def through_manager(client: ManagerClient, choice: RefreshChoice) -> Iterator[Re
         title = name.replace("`", "") if choice.every else name
         with output.shown(f"{number}/{len(names)} {title}", lambda: None):
             try:
-                done = _through_manager(client, name, title, choice)
+                done = _through_manager(client, _full_name(name, place), title, choice)
             except MaterializedTableError as error:
                 done = Refreshed(title, FAILED, error=str(error))
         yield done
+
+
+def _full_name(text: str, place: Place) -> str:
+    """Complete a name with the schema and the catalog of the profile, as a session does."""
+    if not place.schema:
+        return text
+    from dbt.adapters.spark_mt.statements.parser import parse_name  # noqa: PLC0415 - loads sqlglot
+
+    name = parse_name(text)
+    return TableName(name.name, name.schema or place.schema, name.catalog or place.catalog).sql
 
 
 def _ended_job(

@@ -125,6 +125,7 @@ class TableFormat:
         catalog_class: The class of `spark_catalog` that reads the format's tables, and adds nothing
             to what Spark's own catalog says of them.
         catalogs: The classes of catalogs in which every new table has the format.
+        lower_case: Types of these catalogs that keep names in lower case.
         unversioned: Properties, with values, of tables that keep no versions that can be ordered.
         types: Types, as words in upper case, that no column of its tables can have, with what to
             declare or to cast to instead.
@@ -148,6 +149,7 @@ class TableFormat:
     compaction: str = ""
     catalog_class: str = ""
     catalogs: frozenset[str] = frozenset()
+    lower_case: frozenset[str] = frozenset()
     unversioned: Mapping[str, str] = field(default_factory=dict)
     types: Mapping[str, str] = field(default_factory=dict)
     capabilities: frozenset[Capability] = frozenset()
@@ -206,6 +208,12 @@ class TableFormats:
         class_ = conf(f"{CATALOG_PREFIX}{catalog}")
         known = (each for each in self.known if class_ in {each.catalog_class, *each.catalogs})
         return next(known, None) if class_ else None
+
+    def keeps_lower_case(self, catalog: str, conf: Callable[[str], str | None]) -> bool:
+        """Whether a catalog keeps names in lower case; the arguments are those of `of_catalog`."""
+        found = self.of_catalog(catalog, conf)
+        type_ = conf(f"{CATALOG_PREFIX}{catalog}.type") or ""
+        return found is not None and type_.strip().lower() in found.lower_case
 
     def is_default(self, provider: str | None) -> bool:
         """Whether a provider, in any case, is that of the format of tables that name none."""

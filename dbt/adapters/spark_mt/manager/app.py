@@ -129,7 +129,8 @@ class _Assembly:
         identity: Identity,
         clock: Callable[[], datetime],
     ) -> None:
-        self._spark = spark
+        self._catalog = identity.catalog or spark.catalog.currentCatalog()
+        spark = self._spark = _session_in(spark, self._catalog)
         self._policy = policy
         self._identity = identity
         self._own = SparkEnvironment(spark, clock=clock, in_background=_in_background)
@@ -138,7 +139,6 @@ class _Assembly:
         self._turns = Turns(spark.sparkContext.defaultParallelism, self._now_ms)
         self._statistics = RefreshStatistics(self._now_ms())
         self._up_to_date = SparkEnvironment(spark, clock=clock).value.up_to_date
-        self._catalog = identity.catalog or spark.catalog.currentCatalog()
         self._handler_of: Callable[[TableName], bytes] = self._own.log.handler
         self._requested = Requests()
         self._verifications = VerificationQueue(_in_background)
@@ -270,8 +270,9 @@ class _Assembly:
     def _session_of(self, request: StatementRequest) -> SparkSession:
         if request.session:
             return self._served(request.session)
-        session = self._spark.newSession()
-        session.sql(f"USE {quote(request.catalog)}.{quote(request.schema)}")
+        session = _session_in(self._spark.newSession(), request.catalog or self._catalog)
+        if request.schema:
+            session.sql(f"USE {quote(request.schema)}")
         return session
 
     def _served(self, session_id: str) -> SparkSession:
@@ -340,6 +341,16 @@ class _Assembly:
                 _LOGGER.warning("%s: not derived again: %s", each.table, problem_of(each.error))
             elif each.outcome is not None:
                 _LOGGER.info("%s: %s", each.table, "; ".join(each.outcome.changes))
+
+
+def _session_in(spark: SparkSession, catalog: str) -> SparkSession:
+    """Return a session in which names without a catalog are those of `catalog`."""
+    if spark.catalog.currentCatalog() == catalog:
+        return spark
+    session = spark.newSession()
+    # `setCurrentCatalog` looks for the catalog in the confs of the thread's session, not of this.
+    session.sql(f"SET CATALOG {quote(catalog)}")
+    return session
 
 
 def _interrupt(sessions: PrivateSessions, session: SparkSession | None) -> None:

@@ -178,6 +178,7 @@ class Manager:
     def names(self, schema: str, catalog: str) -> tuple[str, ...]:
         """Return the names of a schema's tables as the registry has them now, in order."""
         environment = self._parts.environment()
+        catalog = catalog or self._parts.catalog
         schema = environment.store.full_name(TableName("", schema, catalog)).schema or schema
         if catalog == self._parts.catalog:
             return self._parts.view.names(schema)

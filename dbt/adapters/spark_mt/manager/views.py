@@ -29,8 +29,8 @@ class StatementRequest:
     Args:
         statement: CREATE, ALTER of any kind, or REFRESH of a materialized table.
         request_id: Names the request for `interrupt`.
-        catalog: Where names without a catalog belong.
-        schema: Where names without a schema belong.
+        catalog: Where names without a catalog belong; empty for the manager's catalog.
+        schema: Where names without a schema belong; empty for the default one of the catalog.
         session: The id of a session of Spark Connect, in which it is carried out; its current
             catalog and schema count then. Empty for a new session.
         owner: Who declares the table, as the definition keeps it.
@@ -38,8 +38,8 @@ class StatementRequest:
 
     statement: RelayedStatement
     request_id: str
-    catalog: str = "spark_catalog"
-    schema: str = "default"
+    catalog: str = ""
+    schema: str = ""
     session: str = ""
     owner: tuple[tuple[str, str], ...] = ()
 
@@ -383,7 +383,8 @@ class ManagerService(Protocol):
     def names(self, schema: str, catalog: str) -> tuple[str, ...]:
         """Return the names of a schema's tables as the registry has them now, in order.
 
-        From memory where nothing came since it was read.
+        From memory where nothing came since it was read. Without a catalog the schema is one of
+        the manager's catalog.
         """
         ...
 

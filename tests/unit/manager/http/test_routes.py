@@ -231,7 +231,7 @@ def test_the_names_of_a_schema():
     client = Client()
     found = client.get("/v3/schemas/flights/materialized-tables").json()["names"]
     assert found == sorted(names(client.get(TABLES)))
-    assert client.manager.requested == [("names", ("flights", "spark_catalog"))]
+    assert client.manager.requested == [("names", ("flights", ""))]
     assert client.get("/v3/schemas/nothing/materialized-tables?catalog=c").json() == {"names": []}
 
 

@@ -16,6 +16,23 @@ def test_a_catalog_of_iceberg_has_tables_of_iceberg():
     ]
 
 
+@pytest.mark.parametrize(
+    ("catalog", "found"),
+    [("metastore", True), ("rest", False), ("untyped", False), ("none", False), ("other", False)],
+)
+def test_a_hive_metastore_keeps_names_in_lower_case(catalog, found):
+    class_ = iceberg_format.CATALOG
+    prefix = "spark.sql.catalog."
+    confs = {
+        **{f"{prefix}{name}": class_ for name in ("metastore", "rest", "untyped")},
+        f"{prefix}metastore.type": "Hive",
+        f"{prefix}rest.type": "rest",
+        f"{prefix}other": "SomeCatalog",
+        f"{prefix}other.type": "hive",
+    }
+    assert FORMATS.keeps_lower_case(catalog, confs.get) is found
+
+
 def test_tables_of_iceberg_are_sources_only_over_connect():
     assert Capability.MATERIALIZED_TABLE in iceberg_format.FORMAT.capabilities
     assert Capability.MATERIALIZED_TABLE not in iceberg_format.READ_ONLY.capabilities

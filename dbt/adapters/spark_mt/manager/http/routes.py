@@ -55,7 +55,7 @@ JobId = Annotated[str, Path(alias="jobID", description="As a refresh or a histor
 RequestId = Annotated[str, Path(alias="requestID", description="As the request was named.")]
 SessionId = Annotated[str, Path(alias="sessionID", description="The client's session_id.")]
 Schema = Annotated[str, Path(description="The schema's name.")]
-Catalog = Annotated[str, Query(description="The schema's catalog.")]
+Catalog = Annotated[str, Query(description="The schema's catalog; empty for the manager's.")]
 Limit = Annotated[int, Query(ge=1, le=MOST_REFRESHES, description="How many at most.")]
 Filter = Annotated[schemas.TableFilter, Query()]
 
@@ -310,7 +310,7 @@ def _add_manager(routes: APIRouter, service: ManagerService, calls: LongCalls) -
         return schemas.JobAnswer.of(found)
 
     @manager.get("/schemas/{schema}/materialized-tables", summary="Name tables")
-    async def name_tables(schema: Schema, catalog: Catalog = "spark_catalog") -> schemas.NameList:
+    async def name_tables(schema: Schema, catalog: Catalog = "") -> schemas.NameList:
         """The names of a schema's tables as the registry has them now."""
         return schemas.NameList(await calls.run(lambda: service.names(schema, catalog)))
 

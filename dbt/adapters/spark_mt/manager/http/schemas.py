@@ -340,10 +340,13 @@ class ExecuteRequest(RequestBody):
         "carried out: its current schema and confs count. Empty for a new session.",
     )
     currentCatalog: StrictStr = Field(  # noqa: N815 - as the other keys
-        default="spark_catalog", description="Where names without a catalog belong."
+        default="",
+        description="Where names without a catalog belong; empty for the manager's catalog.",
     )
     currentSchema: StrictStr = Field(  # noqa: N815 - as the other keys
-        default="default", description="Where names without a schema belong."
+        default="",
+        description="Where names without a schema belong; empty for the default one of the "
+        "catalog.",
     )
     owner: dict[StrictStr, StrictStr] = Field(
         default_factory=dict, description="Who declares the table, as its definition keeps it."

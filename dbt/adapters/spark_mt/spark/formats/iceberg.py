@@ -118,6 +118,7 @@ FORMAT = table_format.TableFormat(
         "commit.retry.num-retries": "20",
     },
     catalogs=frozenset({CATALOG}),
+    lower_case=frozenset({"hive"}),
     unversioned={"format-version": "1"},
     conditions=table_format.Conditions(
         conflict=frozenset({"ICEBERG_COMMIT_FAILED"}),

@@ -27,7 +27,7 @@ from dbt.adapters.spark_mt.spark.iceberg import releases as iceberg_releases
 from dbt.adapters.spark_mt.spark.launch import listeners
 from dbt.adapters.spark_mt.spark.launch.derby import check_metastore_is_free
 from dbt.adapters.spark_mt.spark.launch.jvm_launch import launch, read_properties, submitted
-from dbt.adapters.spark_mt.spark.session.private_session import is_connect
+from dbt.adapters.spark_mt.spark.session.private_session import is_connect, keep_shared_threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -280,6 +280,7 @@ def connect_spark(url: str, requested: Mapping[str, str], *, is_near: bool = Fal
 
     quiet_python_loggers()
     spark: SparkSession = SparkSession.builder.remote(url).create()
+    keep_shared_threads(spark.client)
     if is_near:
         _be_impatient(spark)  # a manager's, which has checked its releases itself
     elif url not in _checked:

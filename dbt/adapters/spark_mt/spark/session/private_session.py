@@ -8,8 +8,9 @@ change the effect of statements of this project.
 from __future__ import annotations
 
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, proxy
 
 from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import QueryContext, quote
@@ -283,10 +284,33 @@ def is_connect(spark: SparkSession) -> bool:
 def _new_session(spark: SparkSession) -> SparkSession:
     if is_connect(spark):
         clone: SparkSession = spark.cloneSession()  # type: ignore[attr-defined]
+        keep_shared_threads(clone.client)
         clone.client.set_retry_policies(spark.client.get_retry_policies())
         clone.client.enable_reattachable_execute()  # so the server ends what a killed client began
         return clone
     return spark.newSession()
+
+
+def keep_shared_threads(client: Any) -> None:  # noqa: ANN401 - a class that only Connect has
+    """Let the end of a Connect session leave the threads that all sessions of a process share.
+
+    PySpark before 4.2 ends these whenever a session is closed or collected as garbage. Statements
+    of other threads then fail, and a collection while a thread is added never ends (SPARK-55362,
+    SPARK-55406). The threads have nothing to do once a session is released, and end with Python.
+    """
+    if _shares_threads():
+        client.close = partial(_close_channel, proxy(client))
+
+
+def _shares_threads() -> bool:
+    from pyspark.sql.connect.client.reattach import ExecutePlanResponseReattachableIterator
+
+    return not hasattr(ExecutePlanResponseReattachableIterator, "_instances")
+
+
+def _close_channel(client: Any) -> None:  # noqa: ANN401 - as above
+    client._channel.close()  # noqa: SLF001 - `close` does this and ends the threads
+    client._closed = True  # noqa: SLF001 - as above
 
 
 def _close(session: SparkSession) -> None:

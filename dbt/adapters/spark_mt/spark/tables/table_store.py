@@ -15,6 +15,7 @@ from dbt.adapters.spark_mt.definition.definition import (
 )
 from dbt.adapters.spark_mt.execution import table_loader
 from dbt.adapters.spark_mt.spark.catalog import table_details as catalog
+from dbt.adapters.spark_mt.spark.formats.installed import FORMATS
 from dbt.adapters.spark_mt.spark.session.errors import suppress_spark_errors
 from dbt.adapters.spark_mt.spark.session.types import columns_of
 
@@ -44,15 +45,23 @@ class SparkTableStore:
     def full_name(self, name: TableName) -> TableName:
         """Complete `name` with the session's current catalog and schema.
 
-        Spark's own catalog keeps names in lower case unless the session is case-sensitive.
+        Spark's own catalog keeps names in lower case unless the session is case-sensitive. A Hive
+        Metastore keeps them so in any case.
         """
         catalog_name = name.catalog or self._spark.catalog.currentCatalog()
         schema = name.schema or self._spark.catalog.currentDatabase()
         if catalog_name.lower() != catalog.SPARK_CATALOG:
-            return TableName(name.name, schema, catalog_name)
+            full = TableName(name.name, schema, catalog_name)
+            lower = TableName(name.name.lower(), schema.lower(), catalog_name)
+            if full != lower and FORMATS.keeps_lower_case(catalog_name, self._conf):
+                return lower
+            return full
         if self._spark.conf.get(_CASE_SENSITIVE) == "true":
             return TableName(name.name, schema, catalog.SPARK_CATALOG)
         return TableName(name.name.lower(), schema.lower(), catalog.SPARK_CATALOG)
+
+    def _conf(self, key: str) -> str | None:
+        return self._spark.conf.get(key, None)
 
     def why_not_created(self, name: TableName) -> str:
         """Return why no table of the full name can be created, as Spark decides at the end."""
