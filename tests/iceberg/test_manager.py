@@ -28,7 +28,7 @@ def ended(manager, job_id):
     """Wait for the end of a refresh, which another one of its table must not make fail."""
     until(lambda: manager.job(job_id).ended_at_ms is not None)
     job = manager.job(job_id)
-    assert job.status in {JobStatus.FINISHED, JobStatus.SKIPPED}, job
+    assert job.status in {JobStatus.FINISHED, JobStatus.SKIPPED}, job.error
 
 
 def in_its_own_catalog(manager, schema):

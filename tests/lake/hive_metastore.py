@@ -50,6 +50,8 @@ CREATE TABLE aux_table (mt_key1 varchar(128) NOT NULL, mt_key2 bigint NOT NULL,
 """
 """Tables of locks. Hive uses SQL for them, so DataNucleus does not know them. Iceberg locks a table
 while it commits."""
+_LONG_VALUES = 'ALTER TABLE "TABLE_PARAMS" ALTER COLUMN "PARAM_VALUE" TYPE text;'
+"""As Hive's own scripts have it since 2.3 (HIVE-12274)."""
 _OPTIONS = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
 
@@ -126,6 +128,8 @@ class HiveMetastore:
             "javax.jdo.option.ConnectionDriverName": "org.postgresql.Driver",
             "javax.jdo.option.ConnectionUserName": USER,
             "hive.metastore.warehouse.dir": self.confs["spark.sql.warehouse.dir"],
+            # Iceberg's documents ask for it: columns may be replaced by others.
+            "hive.metastore.disallow.incompatible.col.type.changes": "false",
             # PySpark lacks three things: Hive's scripts, which note the version of the tables,
             "hive.metastore.schema.verification": "false",
             "datanucleus.schema.autoCreateTables": "true",
@@ -160,7 +164,7 @@ class HiveMetastore:
             check=True,
             capture_output=True,
         )
-        self.database.run(_LOCK_TABLES)
+        self.database.run(_LOCK_TABLES + _LONG_VALUES)
 
     def _java(self) -> list[str]:
         own = self._confs.get("spark.driver.extraClassPath", "")

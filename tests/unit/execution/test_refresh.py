@@ -17,7 +17,7 @@ from dbt.adapters.spark_mt.definition.errors import (
 from dbt.adapters.spark_mt.execution.ports import StepRunner
 from dbt.adapters.spark_mt.execution.refresh import Refreshes, RequestedRefresh
 from dbt.adapters.spark_mt.execution.results import Action, RefreshResult
-from dbt.adapters.spark_mt.planning.steps import SCHEDULED, ApplyChanges
+from dbt.adapters.spark_mt.planning.steps import SCHEDULED, ApplyChanges, Fill
 from dbt.adapters.spark_mt.strategies import differential
 from tests.behaviour.memory import MemoryTables
 from tests.behaviour.suite import (
@@ -388,3 +388,65 @@ def test_under_a_baseline_the_positions_move_with_any_commit(tables):
     tables.set_property("orders", "note", "x")
     assert refresh(tables).status is RefreshResult.REFRESHED
     assert refresh(tables).status is RefreshResult.UP_TO_DATE
+
+
+def ends(tables, job_id):
+    """Which ends of a job the log has had."""
+    rows = tables.environment.execution_context.log.appended
+    return [row.status.value for row in rows if row.job_id == job_id and row.ended_at_ms]
+
+
+@dataclass
+class Failing:
+    """A runner whose first writes fail."""
+
+    runner: StepRunner
+    errors: list
+
+    def run(self, step):
+        if self.errors and isinstance(step, Fill | ApplyChanges):
+            raise self.errors.pop(0)
+        return self.runner.run(step)
+
+    def undo(self, step):
+        self.runner.undo(step)
+
+
+CONFLICT = conditions.CONCURRENT_CHANGE(table=T)
+
+
+@pytest.mark.usefixtures("any_size")
+@pytest.mark.parametrize(
+    ("failures", "found"),
+    [
+        ([CONFLICT], ["FINISHED"]),
+        ([CONFLICT] * 5, ["CANCELED"]),
+        ([conditions.REFRESH_FAILED(table=T, problem="no such row"), CONFLICT], ["FINISHED"]),
+    ],
+    ids=["another writer was first", "five times", "the change cannot be applied"],
+)
+def test_a_job_ends_once_however_often_it_is_tried(tables, failures, found):
+    incremental(tables)
+    tables.append("orders", [(1, DAY_1, 5)])
+    environment = tables.environment
+    runner = Failing(environment.runner, list(failures))
+    refreshes = Refreshes(replace(environment, runner=runner))
+    if found == ["FINISHED"]:
+        refreshes.carry_out(T, RequestedRefresh(refresh_id="one job"))
+    else:
+        with raises(conditions.CONCURRENT_CHANGE):
+            refreshes.carry_out(T, RequestedRefresh(refresh_id="one job"))
+    assert ends(tables, "one job") == found
+
+
+def test_a_strict_refresh_whose_change_cannot_be_applied_has_failed(tables):
+    create(tables, SUMS, f"WITH ('incremental' = 'strict') {CONTINUOUS}")
+    tables.append("orders", [(1, DAY_1, 5)])
+    environment = tables.environment
+    refused = conditions.REFRESH_FAILED(table=T, problem="no such row")
+    runner = Failing(environment.runner, [refused])
+    with pytest.raises(RefreshNotIncrementalError):
+        Refreshes(replace(environment, runner=runner)).carry_out(
+            T, RequestedRefresh(refresh_id="one job")
+        )
+    assert ends(tables, "one job") == ["FAILED"]

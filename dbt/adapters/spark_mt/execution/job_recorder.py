@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -12,6 +14,8 @@ from dbt.adapters.spark_mt.execution import errors
 from dbt.adapters.spark_mt.planning import steps
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dbt.adapters.spark_mt.definition.definition import StoredDefinition
     from dbt.adapters.spark_mt.execution.environment import Environment
     from dbt.adapters.spark_mt.planning.steps import RefreshRun
@@ -21,6 +25,21 @@ LONGEST_ERROR = 2000
 """The largest number of characters of an error in the log."""
 _KINDS = {steps.SCHEDULED: JobKind.SCHEDULED, steps.HOSTED: JobKind.CONTINUOUS}
 _LOGGER = logging.getLogger(__name__)
+_Errors = tuple[type[BaseException], ...]
+_TRIED_AGAIN: ContextVar[_Errors] = ContextVar("errors that end no job", default=())
+
+
+@contextmanager
+def tried_again(after: _Errors) -> Iterator[None]:
+    """Let no job of the block end by some errors: the same job is carried out again after them.
+
+    Without it, whoever polls a job sees an end that is none.
+    """
+    token = _TRIED_AGAIN.set((*_TRIED_AGAIN.get(), *after))
+    try:
+        yield
+    finally:
+        _TRIED_AGAIN.reset(token)
 
 
 def record_skipped(environment: Environment, definition: StoredDefinition, run: RefreshRun) -> None:
@@ -65,8 +84,11 @@ class JobRecorder:
         return self.ended(status, error=text[:LONGEST_ERROR])
 
     def fail(self, error: BaseException) -> None:
-        """Record the failure of the job, unless its rows are committed and a later step failed."""
-        if not self.is_over:
+        """Record the failure of the job.
+
+        It is none where its rows are committed and a later step failed, or the job is tried again.
+        """
+        if not self.is_over and not isinstance(error, _TRIED_AGAIN.get()):
             self.write(self.failed(error))
 
     def write(self, job: Job) -> None:

@@ -165,14 +165,16 @@ class Refreshes:
             MaterializedTableError: The refresh cannot be done; the table keeps its rows.
         """
         full = self._env.store.full_name(name)
+        is_one_job = bool(requested.refresh_id)
         if requested.scheduled_at is not None:
             return self._unchanged(full, requested) or retries.retrying(
-                lambda: self._scheduled(full, requested)
+                lambda: self._scheduled(full, requested), is_one_job=is_one_job
             )
         # Another writer may have changed the table before the second attempt.
         first = [analyzed_table]
         return retries.retrying(
-            lambda: self._refresh(full, requested, first.pop() if first else None)
+            lambda: self._refresh(full, requested, first.pop() if first else None),
+            is_one_job=is_one_job,
         )
 
     def _unchanged(self, name: TableName, requested: RequestedRefresh) -> RefreshOutcome | None:
@@ -218,7 +220,13 @@ class Refreshes:
             raise conditions.STREAMS_OVER_CONNECT(table=table.name, reason=run.choice.reason)
         failed: list[strategy.Refusal] = []
         while True:
-            run = chosen_or_suspended(self._env, table, analyzed, kept, request, failed)
+            try:
+                run = chosen_or_suspended(self._env, table, analyzed, kept, request, failed)
+            except Exception as error:
+                if failed:  # the attempts did not end the job
+                    job = job_recorder.job_of(self._env, table.definition, run)
+                    job_recorder.JobRecorder(self._env, job).fail(error)
+                raise
             done = self._attempt(table, run)
             if not isinstance(done, strategy.Refusal):
                 return done
@@ -228,12 +236,15 @@ class Refreshes:
         """Refresh a table by the strategy of a run, or return why another one must be chosen."""
         if run.choice.runs_batches:
             return self._caught_up(table, run)
+        is_change = run.choice.write is strategy.Write.CHANGE
+        others = (SourceFilesGoneError, *(_NOT_APPLIED if is_change else ()))
         try:
-            return self._written(table, run)
+            with job_recorder.tried_again(others):
+                return self._written(table, run)
         except SourceFilesGoneError as error:
             return _files_gone(table, run, error)
         except _NOT_APPLIED as error:
-            if run.choice.write is not strategy.Write.CHANGE:
+            if not is_change:
                 raise
             return _not_applied(run, error)
 
@@ -281,11 +292,11 @@ class Refreshes:
             heartbeat.stop()
             stream.stop()
         if failure is not None:
-            recorder.fail(failure)
             if (
                 isinstance(failure, MaterializedTableError)
                 and failure.kind is not conditions.CHECKPOINT_LOST
             ):
+                recorder.fail(failure)
                 raise failure  # a batch cannot be committed
             problem = str(failure).strip().partition("\n")[0]
             return strategy.Refusal.of(strategy.STREAM, "STREAM_FAILED", problem)

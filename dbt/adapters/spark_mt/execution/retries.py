@@ -17,7 +17,7 @@ from dbt.adapters.spark_mt.definition.definition import (
 from dbt.adapters.spark_mt.definition.errors import CommitConflictError, ExecutorLostError
 from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus
 from dbt.adapters.spark_mt.execution.executor import execute
-from dbt.adapters.spark_mt.execution.job_recorder import JobRecorder
+from dbt.adapters.spark_mt.execution.job_recorder import JobRecorder, tried_again
 from dbt.adapters.spark_mt.planning import steps
 
 if TYPE_CHECKING:
@@ -37,20 +37,27 @@ _TRANSIENT = (CommitConflictError, ExecutorLostError)
 def retrying(
     operation: Callable[[], _T],
     writer_priority: Callable[[], AbstractContextManager[None]] = nullcontext,
+    *,
+    is_one_job: bool = False,
 ) -> _T:
     """Run `operation` again when another writer was first, or when an executor was lost with rows.
 
-    It reads everything again each time. All attempts after the first one run in `writer_priority`.
+    It reads everything again each time.
+
+    Args:
+        operation: What is run.
+        writer_priority: All attempts after the first one run in it.
+        is_one_job: Whether all attempts are one job, which ends with the last of them.
 
     Raises:
         CommitConflictError: Other writers were first; it is the last of five attempts.
         ExecutorLostError: An executor was lost; it is the last of five attempts.
     """
-    with suppress(*_TRANSIENT):
+    with suppress(*_TRANSIENT), tried_again(_TRANSIENT if is_one_job else ()):
         return operation()
     with writer_priority():
         for _ in range(_ATTEMPTS - 2):
-            with suppress(*_TRANSIENT):
+            with suppress(*_TRANSIENT), tried_again(_TRANSIENT if is_one_job else ()):
                 return operation()
         return operation()
 
