@@ -158,6 +158,19 @@ def test_a_thousand_tables_stay_usable(serve, visit):
     expect(page.get_by_role("searchbox")).to_have_value("report_00")
 
 
+def test_what_is_typed_before_the_script_runs_is_searched(server, visit):
+    page, held = visit(server), []
+    drawn(page)
+    page.route("**/status.js*", lambda route: held.append(route))  # noqa: PLW0108 - Playwright marks it
+    page.goto("/", wait_until="commit")
+    page.get_by_role("searchbox").fill("busiest")
+    expect(page.locator("tbody").nth(1)).to_be_visible()
+    for route in held:
+        route.continue_()
+    expect(page.locator("tbody")).to_have_count(1)
+    expect(page.get_by_role("searchbox")).to_have_value("busiest")
+
+
 @pytest.mark.parametrize("catalog", ["empty", "one"])
 def test_a_list_of_few_tables(serve, visit, catalog):
     page = visit(serve(catalog))

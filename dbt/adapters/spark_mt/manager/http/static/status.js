@@ -118,6 +118,8 @@ function searching() {
     clearTimeout(typing);
     search(event.target);
   });
+  const box = document.getElementById("q");
+  if (box && box.value !== box.defaultValue) search(box.form); // typed before this ran
 }
 
 function pressing() {
