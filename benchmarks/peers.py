@@ -117,7 +117,7 @@ def measure(
     try:
         source = _Source(server.spark, rows)
         chosen = {name: SHAPES[name] for name in shapes}
-        with _Pipeline(f"{server.url}/;token={server.token}", chosen) as pipeline:
+        with _Pipeline(f"{server.url}/;token={server.token}", folder, chosen) as pipeline:
             sides = _Sides(server.spark, chosen, pipeline)
             for share in shares:
                 for is_near in (True, False):
@@ -239,10 +239,11 @@ class _Pipeline:
 
     Args:
         url: Spark Connect of the Spark that has the source.
+        folder: Where its files go.
         shapes: The queries, in the order of their numbers.
     """
 
-    def __init__(self, url: str, shapes: Mapping[str, Shape]) -> None:
+    def __init__(self, url: str, folder: Path, shapes: Mapping[str, Shape]) -> None:
         queries = [shape.query for shape in shapes.values()]
         self._process = subprocess.Popen(
             (sys.executable, "-m", "benchmarks.pipelines"),
@@ -251,7 +252,8 @@ class _Pipeline:
             stdout=subprocess.PIPE,
             text=True,
         )
-        self._ask({"url": url, "schema": _SCHEMA, "queries": queries})
+        storage = (folder / "pipelines").as_uri()
+        self._ask({"url": url, "storage": storage, "schema": _SCHEMA, "queries": queries})
 
     def __enter__(self) -> _Pipeline:
         return self

@@ -31,18 +31,17 @@ def main() -> None:
     for line in sys.stdin:
         place = json.loads(line)
         text = f"CREATE MATERIALIZED VIEW pipeline{place} AS {asked['queries'][place]}"
-        problems = [*_updated(spark, asked["schema"], text)]
+        problems = [*_updated(spark, asked, text)]
         _answer("; ".join(problems).replace("\n", " ") or "done")
 
 
-def _updated(spark: Any, schema: str, text: str) -> Iterator[str]:  # noqa: ANN401 - a session
+def _updated(spark: Any, asked: dict[str, Any], text: str) -> Iterator[str]:  # noqa: ANN401 - a session
     """Run a pipeline of one view; yield what failed."""
     from pyspark.pipelines import spark_connect_graph_element_registry as registry
     from pyspark.pipelines import spark_connect_pipeline as pipelines
 
-    graph = pipelines.create_dataflow_graph(spark, "spark_catalog", schema, _CONFS)
+    graph = pipelines.create_dataflow_graph(spark, "spark_catalog", asked["schema"], _CONFS)
     registry.SparkConnectGraphElementRegistry(spark, graph).register_sql(text, Path("view.sql"))
-    storage = f"file:{Path.cwd() / '.work' / 'pipelines'}"
     run = pipelines.start_run(
         spark,
         graph,
@@ -50,7 +49,7 @@ def _updated(spark: Any, schema: str, text: str) -> Iterator[str]:  # noqa: ANN4
         full_refresh_all=False,
         refresh=None,
         dry=False,
-        storage=storage,
+        storage=asked["storage"],
     )
     for result in run:
         if "pipeline_event_result" in result:

@@ -24,30 +24,28 @@ EXTENSIONS = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
 
 def iceberg_confs(home, catalog="ice", **more):
     """The confs of a JDBC catalog on SQLite below a directory."""
-    prefix = f"spark.sql.catalog.{catalog}"
     options = {
         "type": "jdbc",
         "uri": f"jdbc:sqlite:{home}/{catalog}.db",
         "jdbc.schema-version": "V1",
-        "warehouse": f"{home}/{catalog}",
-        "cache-enabled": "false",
-        **more,
     }
-    named = {f"{prefix}.{key}": value for key, value in options.items()}
-    return {prefix: "org.apache.iceberg.spark.SparkCatalog", **named}
+    return _catalog_confs(home, catalog, **options, **more)
 
 
 def hive_confs(home, port):
     """The confs of a catalog that is a Hive Metastore."""
-    prefix = f"spark.sql.catalog.{HIVE}"
     options = {
         "type": "hive",
         "uri": f"thrift://127.0.0.1:{port}",
-        "warehouse": f"{home}/{HIVE}",
-        "cache-enabled": "false",
         "hadoop.iceberg.hive.lock-timeout-ms": "10000",
     }
-    named = {f"{prefix}.{key}": value for key, value in options.items()}
+    return _catalog_confs(home, HIVE, **options)
+
+
+def _catalog_confs(home, catalog, **options):
+    prefix = f"spark.sql.catalog.{catalog}"
+    common = {"warehouse": f"{home}/{catalog}", "cache-enabled": "false"}
+    named = {f"{prefix}.{key}": value for key, value in {**common, **options}.items()}
     return {prefix: "org.apache.iceberg.spark.SparkCatalog", **named}
 
 

@@ -28,9 +28,8 @@ COUNTER = (
 @pytest.fixture
 def world(session, schema, iceberg_catalog):
     made = World(session, schema, catalog=iceberg_catalog)
-    session.sql(
-        f"USE {iceberg_catalog}.{schema}"
-    )  # the other process has a spark_catalog of its own
+    # The other process has a spark_catalog of its own.
+    session.sql(f"USE {iceberg_catalog}.{schema}")
     made.create(ROWWISE, "")
     return made
 

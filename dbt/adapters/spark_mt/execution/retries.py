@@ -53,11 +53,12 @@ def retrying(
         CommitConflictError: Other writers were first; it is the last of five attempts.
         ExecutorLostError: An executor was lost; it is the last of five attempts.
     """
-    with suppress(*_TRANSIENT), tried_again(_TRANSIENT if is_one_job else ()):
+    no_ends = _TRANSIENT if is_one_job else ()
+    with suppress(*_TRANSIENT), tried_again(no_ends):
         return operation()
     with writer_priority():
         for _ in range(_ATTEMPTS - 2):
-            with suppress(*_TRANSIENT), tried_again(_TRANSIENT if is_one_job else ()):
+            with suppress(*_TRANSIENT), tried_again(no_ends):
                 return operation()
         return operation()
 
