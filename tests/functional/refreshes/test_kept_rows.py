@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dbt.adapters.spark_mt.spark.query.query_relations import failure_at
-from dbt.adapters.spark_mt.spark.session.kept_rows import kept_rows
+from dbt.adapters.spark_mt.spark.session import kept_rows as module
+from dbt.adapters.spark_mt.spark.session.kept_rows import FEW_ROWS, kept_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -44,11 +45,35 @@ PLANS = {
     "GROUP BY {k}, session_window(TIMESTAMP_SECONDS(w), '1 second')",
 }
 ALWAYS = ("STRING",)
+LOCAL, CACHED = "LocalRelation", "InMemoryRelation"
+
+
+@pytest.fixture(params=[FEW_ROWS, -1], ids=["in the driver", "in executors"], autouse=True)
+def few(request, monkeypatch):
+    """Up to how many rows are kept in the driver."""
+    monkeypatch.setattr(module, "FEW_ROWS", request.param)
+    return request.param
 
 
 def rows_of(value: str) -> str:
     """Return rows whose names are those of a rendered tree, where each level names all columns."""
     return f"(SELECT id % 3 AS `k#1`, id AS w, {value} AS `x#2` FROM range(12))"
+
+
+def kind(session: SparkSession, view: str) -> str:
+    """Return the kind of relation that Spark reads for a view."""
+    plan = session.table(view)._jdf.queryExecution().withCachedData()
+    return str(plan.collectLeaves().head().getClass().getSimpleName())
+
+
+def held(session: SparkSession) -> int:
+    """Return how many results the executors hold."""
+    return session.sparkContext._jsc.getPersistentRDDs().size()
+
+
+def jobs(session: SparkSession) -> int:
+    """Return how many jobs Spark has begun."""
+    return session.sparkContext._jsc.sc().dagScheduler().numTotalJobs()
 
 
 def read_twice(session: SparkSession, query: str) -> None:
@@ -85,3 +110,45 @@ def test_rows_of_every_aggregate_can_be_read_again(session, type_):
 @pytest.mark.parametrize("plan", PLANS)
 def test_rows_of_every_plan_with_an_order_can_be_read_again(session, plan):
     read_twice(session, PLANS[plan].format(k="`k#1`", f=rows_of("1")))
+
+
+def test_few_rows_are_a_local_relation_that_no_executor_holds(session, few):
+    before = held(session)
+    with kept_rows(session) as kept:
+        found = kept.keep("SELECT id, id % 3 AS k FROM range(9)", "max(id)", "min(k)")
+        assert (found.rows, found.measures) == (9, (8, 0))
+        assert kind(session, found.view) == (LOCAL if few > 0 else CACHED)
+        assert (held(session) == before) == (few > 0)
+        assert sorted(row[0] for row in session.table(found.view).collect()) == list(range(9))
+        name, begun = kept.new_view(), jobs(session)
+        assert kept.keep(f"SELECT id + 1 AS n FROM {found.view} WHERE k = 0", view=name).rows == 3
+        assert (jobs(session) == begun) == (few > 0)
+        assert kind(session, name) == (LOCAL if few > 0 else CACHED)
+        assert sorted(row.n for row in session.table(name).collect()) == [1, 4, 7]
+    assert held(session) == before
+
+
+def test_what_is_joined_with_no_row_is_not_read(session, few):
+    with kept_rows(session) as kept:
+        none = kept.keep("SELECT id FROM range(9) WHERE id > 10", "max(id)")
+        assert (none.rows, none.measures) == (0, (None,))
+        joined = f"SELECT r.id FROM range(1000000) AS r JOIN {none.view} AS n ON n.id = r.id"
+        begun = jobs(session)
+        assert kept.keep(joined).rows == 0
+        assert (jobs(session) == begun) == (few > 0)
+        assert kept.keep(joined, "count(id)").measures == (0,)
+        assert kept.keep_source(joined, "max(id)").measures == (None,)
+
+
+def test_files_are_divided_as_before_and_local_rows_are_one_partition(session, tmp_path):
+    session.range(0, 4000, 1, 1).write.parquet(str(tmp_path / "p"))
+
+    def partitions(query):
+        return session.sql(query).rdd.getNumPartitions()
+
+    files, values = f"SELECT * FROM parquet.`{tmp_path}/p`", "VALUES (1), (2), (3)"
+    session.conf.set("spark.sql.files.openCostInBytes", "0")
+    before = partitions(files)
+    assert before > 1
+    with kept_rows(session):
+        assert (partitions(files), partitions(values)) == (before, 1)

@@ -4,6 +4,10 @@ Spark computes each of them once, and the executors hold it until the block ends
 checkpoint, so that no change of a table makes it stale. The checkpoint is cached as well: Spark
 knows the size of a cached relation, and broadcasts a small one to a large table instead of
 shuffling the large table.
+
+Few rows are kept in the driver instead, as a local relation. Spark sends it to the executors
+without a job, evaluates simple queries over it while it plans them, and leaves out whatever is
+joined with one that has no row.
 """
 
 from __future__ import annotations
@@ -14,8 +18,9 @@ from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from dbt.adapters.spark_mt.spark.session.driver_java import java_class
 from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_error, unlogged
-from dbt.adapters.spark_mt.spark.session.private_session import is_connect, set_for_now
+from dbt.adapters.spark_mt.spark.session.private_session import active, is_connect, set_for_now
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -26,12 +31,17 @@ if TYPE_CHECKING:
 MOST_BROADCAST = 1_000_000
 """Up to how many rows of the source of a MERGE are broadcast."""
 _BROADCAST_BYTES = 20 * 1024 * 1024
+FEW_ROWS = 1_000
+"""Up to how many rows the driver keeps: it holds them until the block ends, some kilobytes each."""
+_PARTITIONS_OF_LOCAL = "spark.sql.leafNodeDefaultParallelism"
+_PARTITIONS_OF_FILES = "spark.sql.files.minPartitionNum"
 _ADAPTIVE = "spark.sql.adaptive.enabled"
 _THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
 _DEFAULT_THRESHOLD = "10485760b"
 _EXCLUDED = "spark.sql.optimizer.excludedRules"
 _MOST_BROKEN_RULES = 3
 """How many rules a query may be planned without."""
+_LOCAL = "org.apache.spark.sql.catalyst.plans.logical.LocalRelation"
 _VIEW = "__materialized_table_kept_"
 _ANY_NUMBER = 100_000
 """Of partitions: COALESCE to so many merges none, and its result has no known order. Spark keeps
@@ -67,8 +77,11 @@ class KeptRows:
         self._spark = spark
         self._cached: list[DataFrame] = []
         self._held: list[Any] = []
+        self._is_in_driver = not is_connect(spark)
         if spark.conf.get(_THRESHOLD) == _DEFAULT_THRESHOLD:
             spark.conf.set(_THRESHOLD, str(_BROADCAST_BYTES))
+        if self._is_in_driver:
+            _read_local_rows_at_once(spark)
 
     def keep_first(self, queries: Sequence[str], *measures: str) -> Kept:
         """Keep the rows of the first query that Spark does not refuse."""
@@ -91,8 +104,13 @@ class KeptRows:
             view: The name of the view, as `new_view` returned it; empty for any.
         """
         frame = self._checkpoint(query)
-        self._cached.append(frame.persist())
+        if (local := self._local(frame)) and not measures:
+            return Kept(self._view(frame, view), local.data().size())
+        if not local:
+            self._cached.append(frame.persist())
         rows, *values = self._measured(frame, "count(*)", *measures)
+        if not local and rows <= FEW_ROWS and self._is_in_driver:
+            frame = self._moved(frame)
         return Kept(self._view(frame, view), rows, tuple(values))
 
     def define(self, query: str, view: str) -> None:
@@ -123,19 +141,29 @@ class KeptRows:
             self._held.pop().unpersist(False)  # noqa: FBT003 - of the JVM: do not wait
 
     def _checkpoint(self, query: str) -> DataFrame:
-        """Return the rows of a query, which the first job that reads all of them computes."""
+        """Return the rows of a query, which the first job that reads all of them computes.
+
+        Rows that Spark's optimizer reduces to a local relation are there already.
+        """
         frame: Any = self._without_broken_rules(partial(self._lazily, query))
         if is_connect(self._spark):
             # PySpark 4.2 assigns it to the active session, whatever session computes it; the
             # server knows it in this session only, and frees it with the relation.
             frame._session = frame._plan._spark_session = self._spark  # noqa: SLF001 - no public way
-        else:
+        elif not self._local(frame):
             self._held.append(frame._jdf.logicalPlan().rdd())  # noqa: SLF001 - no public way
         found: DataFrame = frame
         return found
 
     def _lazily(self, query: str) -> DataFrame:
-        return self._spark.sql(query).coalesce(_ANY_NUMBER).localCheckpoint(eager=False)
+        frame = self._spark.sql(query).coalesce(_ANY_NUMBER)
+        if self._is_in_driver:
+            plan = frame._jdf.queryExecution().optimizedPlan()  # noqa: SLF001 - no public way
+            # Spark leaves COALESCE out where there is no row.
+            rows = plan if _is_local(plan) else plan.children().head()
+            if _is_local(rows):
+                return self._frame(rows)
+        return frame.localCheckpoint(eager=False)
 
     def _without_broken_rules(self, plan: Callable[[], DataFrame]) -> DataFrame:
         """Plan a query without the rules of Spark's optimizer that make an invalid plan of it.
@@ -156,6 +184,34 @@ class KeptRows:
         with set_for_now(self._spark, {_EXCLUDED: broken}):
             return plan()
 
+    def _local(self, frame: DataFrame) -> Any:  # noqa: ANN401 - of the JVM
+        """Return the local relation that a frame is; None where it is none."""
+        if not self._is_in_driver:
+            return None
+        plan = frame._jdf.logicalPlan()  # noqa: SLF001 - no public way
+        return plan if _is_local(plan) else None
+
+    def _moved(self, frame: DataFrame) -> DataFrame:
+        """Return the few rows of the frame that was cached last, which nothing holds any more."""
+        execution = frame._jdf.queryExecution()  # noqa: SLF001 - as above
+        sequences = java_class(self._spark, "scala.collection.immutable.ArraySeq")
+        rows = sequences.unsafeWrapArray(execution.executedPlan().executeCollect())
+        relation = java_class(self._spark, _LOCAL)
+        none = java_class(self._spark, "scala.Option").apply(None)
+        is_stream = False
+        local = relation(execution.analyzed().output(), rows, is_stream, none)
+        self._cached.pop().unpersist()
+        self._held.pop().unpersist(False)  # noqa: FBT003 - of the JVM: do not wait
+        return self._frame(local)
+
+    def _frame(self, local: Any) -> DataFrame:  # noqa: ANN401 - of the JVM
+        from pyspark.sql import DataFrame
+
+        datasets = java_class(self._spark, "org.apache.spark.sql.classic.Dataset")
+        with active(self._spark):
+            found = datasets.ofRows(self._spark._jsparkSession, local)  # noqa: SLF001 - as above
+        return DataFrame(found, self._spark)
+
     def _measured(self, frame: DataFrame, *measures: str) -> Row:
         """Return aggregates over all rows, in one job instead of one for each stage."""
         with set_for_now(self._spark, {_ADAPTIVE: "false"}):
@@ -165,6 +221,22 @@ class KeptRows:
         name = name or self.new_view()
         frame.createOrReplaceTempView(name)
         return name
+
+
+def _is_local(plan: Any) -> bool:  # noqa: ANN401 - of the JVM
+    return bool(plan.getClass().getName() == _LOCAL)
+
+
+def _read_local_rows_at_once(spark: SparkSession) -> None:
+    """Let a session read local rows as one partition, so that nothing has to shuffle them.
+
+    Files are divided as before: Spark takes the same conf for them where they have none.
+    """
+    before = spark.conf.get(_PARTITIONS_OF_LOCAL, None)
+    if not spark.conf.get(_PARTITIONS_OF_FILES, None):
+        partitions = before or spark.sparkContext.defaultParallelism
+        spark.conf.set(_PARTITIONS_OF_FILES, str(partitions))
+    spark.conf.set(_PARTITIONS_OF_LOCAL, "1")
 
 
 @contextmanager
