@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _CONFS = {
     **delta_confs(),
+    "spark.buffer.pageSize": "1m",  # the least; tables have few rows
     "spark.databricks.delta.snapshotPartitions": "2",
     "spark.default.parallelism": "2",
     jvm_options.OPTIONS: jvm_options.SHORT,

@@ -114,6 +114,19 @@ def test_only_a_driver_with_local_executors_listens_on_loopback(place, tmp_path,
     assert far.variables == {}
 
 
+@pytest.mark.parametrize(
+    ("requested", "size"),
+    [
+        ({}, "4m"),
+        ({"spark.master": "local[2]"}, "4m"),
+        ({"spark.master": "yarn"}, None),
+        ({"spark.buffer.pageSize": "32m"}, "32m"),
+    ],
+)
+def test_only_a_driver_with_local_executors_has_small_pages(requested, size):
+    assert session_confs(requested, HOME).confs.get("spark.buffer.pageSize") == size
+
+
 def test_a_file_of_properties_replaces_the_defaults_of_spark(tmp_path, monkeypatch):
     (tmp_path / "spark-defaults.conf").write_text(f"{URL} jdbc:derby:/a\n", encoding="utf-8")
     (tmp_path / "mine.conf").write_text(f"{URL} jdbc:derby:/b\n", encoding="utf-8")
