@@ -31,13 +31,17 @@ if TYPE_CHECKING:
 MOST_BROADCAST = 1_000_000
 """Up to how many rows of the source of a MERGE are broadcast."""
 _BROADCAST_BYTES = 20 * 1024 * 1024
+_PART_OF_MEMORY = 100
+"""What is broadcast is at most this part of the driver's memory, or Spark's own threshold. Cached
+columns are compressed: their rows in a hash table took ten times as much."""
 FEW_ROWS = 1_000
 """Up to how many rows the driver keeps: it holds them until the block ends, some kilobytes each."""
 _PARTITIONS_OF_LOCAL = "spark.sql.leafNodeDefaultParallelism"
 _PARTITIONS_OF_FILES = "spark.sql.files.minPartitionNum"
 _ADAPTIVE = "spark.sql.adaptive.enabled"
 _THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
-_DEFAULT_THRESHOLD = "10485760b"
+_SPARKS_BROADCAST_BYTES = 10 * 1024 * 1024
+_DEFAULT_THRESHOLD = f"{_SPARKS_BROADCAST_BYTES}b"
 _EXCLUDED = "spark.sql.optimizer.excludedRules"
 _MOST_BROKEN_RULES = 3
 """How many rules a query may be planned without."""
@@ -79,9 +83,16 @@ class KeptRows:
         self._held: list[Any] = []
         self._is_in_driver = not is_connect(spark)
         if spark.conf.get(_THRESHOLD) == _DEFAULT_THRESHOLD:
-            spark.conf.set(_THRESHOLD, str(_BROADCAST_BYTES))
+            spark.conf.set(_THRESHOLD, str(self._most_broadcast()))
         if self._is_in_driver:
             _read_local_rows_at_once(spark)
+
+    def _most_broadcast(self) -> int:
+        """Return how many bytes are broadcast; the memory of a Connect server is not known."""
+        if not self._is_in_driver:
+            return _BROADCAST_BYTES
+        memory = int(java_class(self._spark, "java.lang.Runtime").getRuntime().maxMemory())
+        return max(min(_BROADCAST_BYTES, memory // _PART_OF_MEMORY), _SPARKS_BROADCAST_BYTES)
 
     def keep_first(self, queries: Sequence[str], *measures: str) -> Kept:
         """Keep the rows of the first query that Spark does not refuse."""
