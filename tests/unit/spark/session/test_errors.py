@@ -106,6 +106,45 @@ def test_conflicts_without_a_condition_are_known_by_class(name: str) -> None:
     assert failure_of(FakeJavaError(FakeThrowable(name, "anything"))).is_conflict
 
 
+@pytest.mark.parametrize(
+    ("name", "predicate"),
+    [
+        ("CommitStateUnknownException", "is_outcome_unknown"),
+        ("RESTException", "is_catalog_away"),
+        ("ServiceFailureException", "is_catalog_away"),
+        ("ServiceUnavailableException", "is_catalog_away"),
+        ("UncheckedSQLException", "is_catalog_away"),
+        ("RuntimeMetaException", "is_catalog_away"),
+        ("TTransportException", "is_catalog_away"),
+        ("CommitFailedException", "is_conflict"),
+        ("BadRequestException", None),
+        ("NotAuthorizedException", None),
+        ("ForbiddenException", None),
+    ],
+)
+def test_failures_of_a_catalog_are_known_by_class(name: str, predicate: str | None) -> None:
+    failure = failure_of(FakeJavaError(FakeThrowable(name, "anything")))
+    predicates = [n for n in dir(failure) if n.startswith("is_") and getattr(failure, n)]
+    assert predicates == ([predicate] if predicate else [])
+
+
+def test_a_catalog_that_is_away_is_explained_by_the_innermost_cause() -> None:
+    root = FakeThrowable("ConnectException", "Connect to http://127.0.0.1:1 failed")
+    error = FakeThrowable(
+        "RESTException", "Error occurred while processing GET request", cause=root
+    )
+    assert failure_of(FakeJavaError(error)).message == (
+        "Error occurred while processing GET request "
+        "(ConnectException: Connect to http://127.0.0.1:1 failed)"
+    )
+
+
+def test_advice_to_repair_a_commit_by_hand_is_left_out() -> None:
+    text = "Service failed: 504\nCannot determine whether the commit was successful or not"
+    failure = failure_of(FakeJavaError(FakeThrowable("CommitStateUnknownException", text)))
+    assert failure.message == "Service failed: 504"
+
+
 def test_an_unknown_java_error_keeps_its_class() -> None:
     failure = failure_of(FakeJavaError(FakeThrowable("OutOfMemoryError", "Java heap\n\tat x.y")))
     assert (failure.condition, failure.message) == ("OutOfMemoryError", "Java heap")
