@@ -19,10 +19,19 @@ ICEBERG = "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0"
 SQLITE = "org.xerial:sqlite-jdbc:3.50.3.0"
 HIVE = "hive_ice"
 REST = "rest_ice"
+DEFAULTS = "defaults_ice"
+"""The REST catalog with properties that it adds to tables."""
 LOSING = "losing_ice"
 """The REST catalog behind a proxy that loses answers."""
+LOCK_TIMEOUT_S = 10
+"""How long a commit waits for the lock of its table in a Hive Metastore."""
 CATALOGS = ("ice", HIVE, REST)
-_SERVERS = {HIVE: "metastore", REST: "rest_server", LOSING: "proxy"}
+_SERVERS = {
+    HIVE: "metastore",
+    REST: "rest_server",
+    DEFAULTS: "rest_server",
+    LOSING: "proxy",
+}
 """The fixture that starts the server of a catalog."""
 in_each_catalog = pytest.mark.parametrize("iceberg_catalog", CATALOGS, indirect=True)
 EXTENSIONS = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
@@ -43,14 +52,23 @@ def hive_confs(home, port):
     options = {
         "type": "hive",
         "uri": f"thrift://127.0.0.1:{port}",
-        "hadoop.iceberg.hive.lock-timeout-ms": "10000",
+        "hadoop.iceberg.hive.lock-timeout-ms": f"{LOCK_TIMEOUT_S}000",
     }
     return _catalog_confs(home, HIVE, **options)
 
 
-def rest_confs(home, port, catalog=REST):
+_DEFAULTS = {
+    "table-default.write.parquet.compression-codec": "gzip",
+    "table-default.team": "lake",
+    "table-override.write.metadata.compression-codec": "gzip",
+    "snapshot-loading-mode": "refs",
+}
+
+
+def rest_confs(home, port, catalog=REST, **more):
     """The confs of a catalog that is a REST server."""
-    return _catalog_confs(home, catalog, type="rest", uri=f"http://127.0.0.1:{port}")
+    options = {"type": "rest", "uri": f"http://127.0.0.1:{port}", "rest.client.max-retries": "1"}
+    return _catalog_confs(home, catalog, **options, **more)
 
 
 def _catalog_confs(home, catalog, **options):
@@ -115,6 +133,7 @@ def spark(tmp_path_factory, metastore_port, rest_port, proxy_port):
         **iceberg_confs(home, "cached", **{"cache-enabled": "true"}),
         **hive_confs(home, metastore_port),
         **rest_confs(home, rest_port),
+        **rest_confs(home, rest_port, DEFAULTS, **_DEFAULTS),
         **rest_confs(home, proxy_port, LOSING),
     }
     yield from started(str(home / "delta"), **confs)

@@ -95,10 +95,12 @@ class Fault:
         is_made: Whether the server gets the request.
         status: What the client gets in the place of the answer; None for a closed connection.
         times: To how many requests that happens.
+        then_away: Whether no request is answered after it.
     """
 
-    def __init__(self, path, *, is_made, status=None, times=1):
+    def __init__(self, path, *, is_made, status=None, times=1, then_away=False):
         self.path, self.is_made, self.status, self.times = path, is_made, status, times
+        self.then_away = then_away
         self.met = 0
 
     def meets(self, method, path):
@@ -112,6 +114,7 @@ class LosingProxy:
 
     def __init__(self, catalog, port):
         self.fault = None
+        self.is_away = False
         proxy = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -119,6 +122,9 @@ class LosingProxy:
 
             def _pass(self):
                 content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                if proxy.is_away:
+                    self._lose(None)
+                    return
                 is_lost = proxy.fault is not None and proxy.fault.meets(self.command, self.path)
                 if is_lost and not proxy.fault.is_made:
                     self._lose(proxy.fault.status)
@@ -131,6 +137,7 @@ class LosingProxy:
                 body = answer.read()
                 inner.close()
                 if is_lost:
+                    proxy.is_away = proxy.fault.then_away
                     self._lose(proxy.fault.status)
                     return
                 self.send_response(answer.status)

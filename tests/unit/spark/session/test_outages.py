@@ -4,6 +4,7 @@ import pytest
 
 from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.spark.query.analyzer import query_error
 from dbt.adapters.spark_mt.spark.session.errors import failure_of
 from dbt.adapters.spark_mt.spark.session.outages import naming_outages, outage
 from tests.support.errors import raises
@@ -29,6 +30,8 @@ def test_the_catalog_of_a_query_is_not_known():
     found = outage(failure_of(failure("ICEBERG_REST")))
     assert found.kind is conditions.CATALOG_UNAVAILABLE
     assert "A catalog did not answer, so" in str(found)
+    found = query_error(failure_of(failure("ICEBERG_REST")), "SELECT 1", 0)
+    assert "A catalog did not answer about a table that the query reads, so" in str(found)
 
 
 @pytest.mark.parametrize("error", [failure("DIVIDE_BY_ZERO"), ValueError("ICEBERG_REST")])

@@ -452,7 +452,7 @@ def query_error(failure: SparkFailure, query: str, offset: int) -> QueryError | 
         offset: How many characters of the statement come before the query. The last of them is
             the only line end.
     """
-    if (found := outage(failure)) is not None:
+    if (found := outage(failure, "a table that the query reads")) is not None:
         return found
     line, column = _place(failure, query, offset)
     return conditions.QUERY_ERROR(

@@ -18,6 +18,7 @@ from dbt.adapters.spark_mt.spark.catalog.table_details import SPARK_CATALOG
 from dbt.adapters.spark_mt.spark.formats.installed import FORMATS
 from dbt.adapters.spark_mt.spark.session import errors as spark_errors
 from dbt.adapters.spark_mt.spark.session.input_size import FEW_ROWS
+from dbt.adapters.spark_mt.spark.session.outages import naming_outages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -337,7 +338,7 @@ class SystemTable:
         literals = {key: _literal(value) for key, value in values.items()}
         statement = query.format(table=self._layout.name(catalog), **literals)
         try:
-            with spark_errors.unlogged():
+            with naming_outages(self._layout.table_name(catalog)), spark_errors.unlogged():
                 return self._spark.sql(statement).collect()
         except Exception as error:
             if not spark_errors.is_spark_error(error):

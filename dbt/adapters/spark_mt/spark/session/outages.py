@@ -16,18 +16,19 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.spark.session.errors import SparkFailure
 
 
-def outage(failure: SparkFailure, asked: TableName | None = None) -> OutageError | None:
+def outage(failure: SparkFailure, asked: TableName | str = "") -> OutageError | None:
     """Return the error for a failure of Spark that is one of a catalog; None for another failure.
 
     Args:
         failure: What Spark raised before anything was written.
-        asked: The table that the catalog was asked for, where it is known.
+        asked: The table that the catalog was asked for, or words for it; empty where neither is
+            known.
     """
     if not failure.is_catalog_away:
         return None
-    is_named = asked is not None and bool(asked.catalog)
+    catalog = "" if isinstance(asked, str) else asked.catalog
     return conditions.CATALOG_UNAVAILABLE(
-        catalog=f"The catalog {asked.catalog}" if asked and is_named else "A catalog",
+        catalog=f"The catalog {catalog}" if catalog else "A catalog",
         asked=f" about {asked}" if asked else "",
         problem=f"[{failure.condition}] {failure.message}",
     )
