@@ -95,12 +95,13 @@ class Fault:
         is_made: Whether the server gets the request.
         status: What the client gets in the place of the answer; None for a closed connection.
         times: To how many requests that happens.
+        is_answered: Whether the client gets the answer all the same.
         then_away: Whether no request is answered after it.
     """
 
-    def __init__(self, path, *, is_made, status=None, times=1, then_away=False):
+    def __init__(self, path, *, is_made, status=None, times=1, is_answered=False, then_away=False):
         self.path, self.is_made, self.status, self.times = path, is_made, status, times
-        self.then_away = then_away
+        self.is_answered, self.then_away = is_answered, then_away
         self.met = 0
 
     def meets(self, method, path):
@@ -109,71 +110,83 @@ class Fault:
         return found
 
 
-class LosingProxy:
-    """A proxy of a REST catalog that loses requests or answers."""
+class LosingProxy(ThreadingHTTPServer):
+    """A proxy of a REST catalog that loses requests or answers.
+
+    Args:
+        catalog: The catalog.
+        port: Where the proxy answers.
+    """
+
+    daemon_threads = True
 
     def __init__(self, catalog, port):
-        self.fault = None
-        self.is_away = False
-        proxy = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def _pass(self):
-                content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-                if proxy.is_away:
-                    self._lose(None)
-                    return
-                is_lost = proxy.fault is not None and proxy.fault.meets(self.command, self.path)
-                if is_lost and not proxy.fault.is_made:
-                    self._lose(proxy.fault.status)
-                    return
-                inner = http.client.HTTPConnection("127.0.0.1", catalog.port)
-                hidden = {"host", "connection", "accept-encoding"}
-                headers = {k: v for k, v in self.headers.items() if k.lower() not in hidden}
-                inner.request(self.command, self.path, content, headers)
-                answer = inner.getresponse()
-                body = answer.read()
-                inner.close()
-                if is_lost:
-                    proxy.is_away = proxy.fault.then_away
-                    self._lose(proxy.fault.status)
-                    return
-                self.send_response(answer.status)
-                self.send_header("Content-Type", answer.headers.get("Content-Type", ""))
-                self._end(body)
-
-            do_GET = do_POST = do_DELETE = do_HEAD = _pass  # noqa: N815 - of the base class
-
-            def _end(self, body):
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                if self.command != "HEAD":
-                    self.wfile.write(body)
-
-            def _lose(self, status):
-                if status is None:
-                    self.close_connection = True
-                    self.connection.shutdown(socket.SHUT_RDWR)
-                    return
-                self.send_response(status)
-                self.send_header("Content-Type", "application/json")
-                error = {"message": "injected", "type": "InjectedException", "code": status}
-                self._end(json.dumps({"error": error}).encode())
-
-            def log_message(self, *_):
-                """Say nothing."""
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        super().__init__((_HOST, port), _Handler)
+        self.catalog, self.fault, self.is_away = catalog, None, False
+        self._thread = threading.Thread(target=self.serve_forever, daemon=True)
         self._thread.start()
 
     def stop(self):
-        self._server.shutdown()
-        self._server.server_close()
+        self.shutdown()
+        self.server_close()
         self._thread.join()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """The requests of one connection."""
+
+    protocol_version = "HTTP/1.1"
+
+    def _pass(self):
+        proxy = self.server
+        content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        if proxy.is_away:
+            self._lose(None)
+            return
+        fault = proxy.fault
+        is_met = fault is not None and fault.meets(self.command, self.path)
+        if is_met and not fault.is_made:
+            self._lose(fault.status)
+            return
+        status, kind, body = self._answer(content)
+        if is_met:
+            proxy.is_away = fault.then_away
+        if is_met and not fault.is_answered:
+            self._lose(fault.status)
+        else:
+            self._send(status, kind, body)
+
+    do_GET = do_POST = do_DELETE = do_HEAD = _pass  # noqa: N815 - of the base class
+
+    def _answer(self, content):
+        """Return status, type and body of what the catalog answers."""
+        inner = http.client.HTTPConnection(_HOST, self.server.catalog.port)
+        hidden = {"host", "connection", "accept-encoding"}
+        headers = {k: v for k, v in self.headers.items() if k.lower() not in hidden}
+        inner.request(self.command, self.path, content, headers)
+        answer = inner.getresponse()
+        body = answer.read()
+        inner.close()
+        return answer.status, answer.headers.get("Content-Type", ""), body
+
+    def _lose(self, status):
+        if status is None:
+            self.close_connection = True
+            self.connection.shutdown(socket.SHUT_RDWR)
+            return
+        error = {"message": "injected", "type": "InjectedException", "code": status}
+        self._send(status, "application/json", json.dumps({"error": error}).encode())
+
+    def _send(self, status, kind, body):
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def log_message(self, *_):
+        """Say nothing."""
 
 
 @contextmanager

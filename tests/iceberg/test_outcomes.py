@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import pytest
 
 from dbt.adapters.spark_mt.definition import conditions
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.spark.iceberg.transactions import Transaction
 from dbt.adapters.spark_mt.spark.registry.system_table import SCHEMA
 from tests.functional.engine.oracle import outcome, rows
@@ -71,6 +72,31 @@ def test_a_refresh_whose_outcome_cannot_be_found_out_says_so_and_the_next_one_ad
         world.tables.refresh(world.name)
     proxy.is_away = False
     equals_as_bag(world, ROWWISE)
+    assert world.tables.refresh(world.name).strategy == "skip"
+
+
+@in_rest
+@pytest.mark.parametrize("form", ["create", "refresh", "alter"])
+def test_a_catalog_that_is_away_right_after_a_commit_hides_no_commit(world, proxy, form):
+    """What is said never is that nothing was changed."""
+    query = ROWWISE if form != "alter" else ROWWISE.replace("13", "14")
+    if form != "create":
+        world.create(ROWWISE)
+        world.change(CHANGES[0])
+    proxy.fault = Fault(f"/{world.schema}/tables/m", is_made=True, is_answered=True, then_away=True)
+    said = None
+    try:
+        if form == "refresh":
+            world.tables.refresh(world.name)
+        else:
+            world.create(query, form="CREATE OR ALTER")
+    except MaterializedTableError as error:
+        said = error.kind
+    assert said in {None, conditions.UNFINISHED_CHANGE, conditions.OUTCOME_UNKNOWN}
+    assert proxy.is_away
+    proxy.is_away = False
+    world.create(query, form="CREATE OR ALTER")
+    equals_as_bag(world, query)
     assert world.tables.refresh(world.name).strategy == "skip"
 
 

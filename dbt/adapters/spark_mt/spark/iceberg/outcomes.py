@@ -48,8 +48,11 @@ class Asked:
     read: Callable[[], TableMetadata | None]
     pause: Callable[[float], None] = time.sleep
 
-    def state(self, failure: SparkFailure) -> TableMetadata | None:
-        """Return the metadata as soon as the catalog answers.
+    def state(self, problem: str) -> TableMetadata | None:
+        """Return the metadata after a commit, as soon as the catalog answers.
+
+        Args:
+            problem: Why the outcome of the commit is not known until then.
 
         Raises:
             OutageError: It does not; the outcome of the commit is not known.
@@ -64,7 +67,7 @@ class Asked:
             if time.monotonic() > until:
                 break
         raise conditions.OUTCOME_UNKNOWN(
-            table=self.name, gone=f"The catalog {self.catalog}", problem=_problem(failure)
+            table=self.name, gone=f"The catalog {self.catalog}", problem=problem
         ) from last
 
 
@@ -91,7 +94,7 @@ def settled(
         failure = _of_a_catalog(error)
         if failure is None:
             raise
-        found = asked.state(failure)
+        found = asked.state(_problem(failure))
         before, wanted = versions()
         if is_made(found, before, wanted):
             return
@@ -125,7 +128,7 @@ def settled_creation(asked: Asked, metadata: str) -> Iterator[None]:
         )
         if failure is None or not is_open or not metadata:
             raise
-        found = asked.state(failure)
+        found = asked.state(_problem(failure))
         head = None if found is None else found.head
         if head is not None and head.summary.get(iceberg_format.COMMIT) == metadata:
             return

@@ -28,7 +28,12 @@ from dbt.adapters.spark_mt.spark.iceberg.metadata import EMPTY
 from dbt.adapters.spark_mt.spark.iceberg.stream import IcebergSource
 from dbt.adapters.spark_mt.spark.iceberg.transactions import Transaction
 from dbt.adapters.spark_mt.spark.query import row_merges
-from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_error, unlogged
+from dbt.adapters.spark_mt.spark.session.errors import (
+    failure_of,
+    is_spark_error,
+    suppress_spark_errors,
+    unlogged,
+)
 from dbt.adapters.spark_mt.spark.session.kept_rows import kept_rows
 from dbt.adapters.spark_mt.spark.session.private_session import is_connect, set_for_now
 
@@ -177,7 +182,8 @@ class IcebergTables(IcebergSources):
         with set_for_now(session, {iceberg_format.SUMMARY: metadata} if metadata else {}):
             if begun is None:
                 self._write_alone(name, metadata, number, write)
-                return self.history.newest(TableRef(name, self.format.name, ""))
+                found = self._asked(name).state("it was written, and then the catalog was away")
+                return -1 if found is None else found.newest
             if number is None or number <= highest_number(begun.before, fence):
                 return None
             self._open[session] = begun
@@ -424,7 +430,9 @@ class IcebergTables(IcebergSources):
         with outcomes.settled(self._asked(name), lambda: (transaction.before, transaction.now)):
             version = transaction.publish()
         version = version or transaction.now.newest
-        session.catalog.refreshTable(name.sql)  # rows that a user keeps by CACHE TABLE are old now
+        # Rows that a user keeps by CACHE TABLE are old now. The commit is made in any case.
+        with suppress_spark_errors(lambda failure: failure.is_catalog_away):
+            session.catalog.refreshTable(name.sql)
         return version
 
 
