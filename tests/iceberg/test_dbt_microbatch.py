@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from dbt.tests.util import run_dbt
+from dbt.tests.util import run_dbt, run_dbt_and_capture
 
 _EVENTS = """
 {{ config(materialized='table', event_time='at') }}
@@ -51,7 +51,7 @@ class TestMicrobatch:
         assert [tuple(row) for row in batched()] == [(1, "0"), (3, "2"), (4, "0")]
 
     def test_without_partitions_no_batch_is_written(self, project):
-        results = run_dbt(["run", "--select", "whole", *DAYS], expect_pass=False)
-        print([r.message for r in results.results])
+        _, output = run_dbt_and_capture(["run", "--select", "whole", *DAYS], expect_pass=False)
+        assert "MATERIALIZED_TABLE_MICROBATCH_PARTITIONS" in output
         tables = project.run_sql(f"show tables in ice.{project.test_schema}", fetch="all")
-        print(tables)
+        assert "whole" not in [row[1] for row in tables]

@@ -62,9 +62,7 @@ def test_a_creation_whose_answer_is_lost_is_made_once(world, proxy, is_made, sta
 
 
 @in_rest
-def test_a_refresh_whose_outcome_cannot_be_found_out_says_so_and_the_next_one_adds_nothing(
-    world, proxy
-):
+def test_after_an_outcome_that_is_unknown_the_next_refresh_adds_nothing(world, proxy):
     world.create(ROWWISE)
     world.change(CHANGES[0])
     proxy.fault = Fault(f"/{world.schema}/tables/m", is_made=True, then_away=True)

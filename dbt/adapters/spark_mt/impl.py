@@ -123,6 +123,7 @@ class SparkMTAdapter(SparkAdapter):
         if node is None:
             return None
         self._settle_format(node)
+        self._check_microbatch(node)
         statements = statements_of_header(node.config.get("sql_header"))
         # A materialized table refuses the key: its query runs again without dbt.
         if not statements or node.config.get("materialized") == "materialized_table":
@@ -136,6 +137,21 @@ class SparkMTAdapter(SparkAdapter):
             self._restore(state)
             raise
         return state
+
+    @staticmethod
+    def _check_microbatch(node: Any) -> None:  # noqa: ANN401 - dbt-core's node
+        """Refuse a microbatch model without partitions, which dbt-spark does at its second batch.
+
+        Raises:
+            DbtDatabaseError: It has none.
+        """
+        read = node.config.get
+        is_batched = read("incremental_strategy") == "microbatch"
+        if is_batched and read("materialized") == "incremental" and not read("partition_by"):
+            with translated("config"):
+                raise conditions.MICROBATCH_PARTITIONS(
+                    table=f"{node.database}.{node.schema}.{node.alias}"
+                )
 
     def _settle_format(self, node: Any) -> None:  # noqa: ANN401 - dbt-core's node
         """Give a node that names no format that of its catalog.

@@ -2041,6 +2041,15 @@ FORMAT_OF_CATALOG = _dbt(
         "`database`. Nothing was changed."
     ),
 )
+MICROBATCH_PARTITIONS = _dbt(
+    "MATERIALIZED_TABLE_MICROBATCH_PARTITIONS",
+    "A microbatch model has no `partition_by`.",
+    text="The microbatch model {table} has no `partition_by`.",
+    remedy=(
+        "Name columns there with other values in each batch: each batch replaces the partitions "
+        "that have rows of it. Nothing was changed."
+    ),
+)
 CONFIGURATION_CHANGED = Condition(
     error_classes.ConfigurationChangedError,
     Group.DBT,

@@ -6,7 +6,7 @@ from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.spark.query.analyzer import query_error
 from dbt.adapters.spark_mt.spark.session.errors import failure_of
-from dbt.adapters.spark_mt.spark.session.outages import naming_outages, outage
+from dbt.adapters.spark_mt.spark.session.outages import naming_outages, outage, suppress_outages
 from tests.support.errors import raises
 
 errors = pytest.importorskip("pyspark.errors")
@@ -39,3 +39,11 @@ def test_other_errors_pass(error):
     with pytest.raises(type(error)) as failed, naming_outages(NAME):
         raise error
     assert failed.value is error
+
+
+def test_an_outage_alone_is_left_out():
+    away, other = failure("ICEBERG_REST"), failure("DIVIDE_BY_ZERO")
+    with suppress_outages():
+        raise away
+    with pytest.raises(errors.PySparkException), suppress_outages():
+        raise other

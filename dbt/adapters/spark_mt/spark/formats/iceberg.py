@@ -140,7 +140,6 @@ FORMAT = table_format.TableFormat(
             "ServiceUnavailableException": _REST,
             "UncheckedSQLException": _SQL,
             "RuntimeMetaException": _METASTORE,
-            "TTransportException": _METASTORE,
             "NoSuchNamespaceException": "SCHEMA_NOT_FOUND",
             "NoSuchTableException": "ICEBERG_NO_TABLE",
             "NotFoundException": "ICEBERG_FILE_NOT_FOUND",

@@ -28,13 +28,9 @@ from dbt.adapters.spark_mt.spark.iceberg.metadata import EMPTY
 from dbt.adapters.spark_mt.spark.iceberg.stream import IcebergSource
 from dbt.adapters.spark_mt.spark.iceberg.transactions import Transaction
 from dbt.adapters.spark_mt.spark.query import row_merges
-from dbt.adapters.spark_mt.spark.session.errors import (
-    failure_of,
-    is_spark_error,
-    suppress_spark_errors,
-    unlogged,
-)
+from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_error, unlogged
 from dbt.adapters.spark_mt.spark.session.kept_rows import kept_rows
+from dbt.adapters.spark_mt.spark.session.outages import suppress_outages
 from dbt.adapters.spark_mt.spark.session.private_session import is_connect, set_for_now
 
 if TYPE_CHECKING:
@@ -431,7 +427,7 @@ class IcebergTables(IcebergSources):
             version = transaction.publish()
         version = version or transaction.now.newest
         # Rows that a user keeps by CACHE TABLE are old now. The commit is made in any case.
-        with suppress_spark_errors(lambda failure: failure.is_catalog_away):
+        with suppress_outages():
             session.catalog.refreshTable(name.sql)
         return version
 

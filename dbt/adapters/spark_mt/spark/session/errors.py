@@ -58,6 +58,8 @@ _HIVE_FAILED = "_LEGACY_ERROR_TEMP_3065"
 """The condition of Spark for everything that Hive's client throws."""
 _OF_METASTORE = frozenset({"MetaException", "TTransportException"})
 """What Hive's client throws. Spark's own exceptions leave out its message."""
+_METASTORE_FAILED = "HIVE_METASTORE"
+"""The condition of an exception that has none, and that such an exception has caused."""
 _OUTAGES = FORMATS.conditions.catalog_away | FORMATS.conditions.outcome_unknown
 _CANCELLED = frozenset({"SPARK_JOB_CANCELLED", "OPERATION_CANCELED", "OPERATION_ABANDONED"})
 _GONE = frozenset(
@@ -250,7 +252,8 @@ class SparkFailure:
     @property
     def is_catalog_away(self) -> bool:
         """The catalog of a table did not answer."""
-        return self.main_condition in FORMATS.conditions.catalog_away
+        away = FORMATS.conditions.catalog_away
+        return self.main_condition in away or self.condition == _METASTORE_FAILED
 
     @property
     def is_missing_table(self) -> bool:
@@ -424,7 +427,9 @@ def _of_java(java: _Foreign, error: BaseException) -> SparkFailure:
     if _WAITED in str(java.getMessage() or ""):
         *_, said = _causes(java)
     message = _explained(_one_line(str(said.getMessage() or "")), java)
-    return SparkFailure(_class(said), "", message, cause=error)
+    is_of_metastore = not _OF_METASTORE.isdisjoint(map(_class, _causes(java)))
+    condition = _METASTORE_FAILED if is_of_metastore else _class(said)
+    return SparkFailure(condition, "", message, cause=error)
 
 
 def _prefixed(text: str) -> str:

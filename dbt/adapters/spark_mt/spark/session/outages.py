@@ -6,10 +6,15 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition import conditions
-from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_error
+from dbt.adapters.spark_mt.spark.session.errors import (
+    failure_of,
+    is_spark_error,
+    suppress_spark_errors,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
     from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.definition.errors import OutageError
@@ -48,3 +53,8 @@ def naming_outages(asked: TableName) -> Iterator[None]:
         if found is None:
             raise
         raise found from error
+
+
+def suppress_outages() -> AbstractContextManager[None]:
+    """Leave out that a catalog does not answer, where the block can do without."""
+    return suppress_spark_errors(lambda failure: failure.is_catalog_away)
