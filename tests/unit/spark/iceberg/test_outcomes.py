@@ -52,8 +52,6 @@ def test_a_commit_that_the_table_has_is_made_whatever_was_reported(condition, fo
     [
         (UNKNOWN, BEFORE, conditions.COMMIT_NOT_MADE),
         (AWAY, OTHER, conditions.COMMIT_NOT_MADE),
-        (CONFLICT, OTHER, conditions.CONCURRENT_CHANGE),
-        (CONFLICT, BEFORE, conditions.CONCURRENT_CHANGE),
         (REFUSED, OTHER, conditions.CONCURRENT_CHANGE),
     ],
 )
@@ -63,9 +61,13 @@ def test_a_commit_that_the_table_lacks_is_planned_again(condition, found, expect
     assert failed.value.parameters["table"] == str(NAME)
 
 
-def test_a_commit_that_the_catalog_refuses_is_not_made_again():
-    with pytest.raises(errors.PySparkException):
-        publish(Catalog(BEFORE), REFUSED)
+@pytest.mark.parametrize(
+    ("condition", "found"), [(REFUSED, BEFORE), (CONFLICT, BEFORE), (CONFLICT, OTHER)]
+)
+def test_what_the_catalog_reports_of_a_commit_that_the_table_lacks_passes(condition, found):
+    with pytest.raises(errors.PySparkException) as failed:
+        publish(Catalog(found), condition)
+    assert failed.value.getCondition() == condition
 
 
 def test_a_catalog_that_is_away_for_a_moment_is_asked_again():

@@ -83,10 +83,11 @@ def settled(
             publishes.
 
     Raises:
-        CommitConflictError: Another commit came first.
+        CommitConflictError: The catalog refused the commit, and another one came first.
         CommitNotMadeError: The catalog failed, and has not made the commit.
         OutageError: The catalog does not answer, so that the outcome is not known.
-        pyspark.errors.PySparkException, py4j.protocol.Py4JError: The catalog refused the commit.
+        pyspark.errors.PySparkException, py4j.protocol.Py4JError: It reported a conflict, or
+            refused the commit for another reason.
     """
     try:
         yield
@@ -101,7 +102,8 @@ def settled(
         if failure.is_outcome_unknown or failure.is_catalog_away:
             raise _not_made(asked, failure) from error
         # Some catalogs report a conflict as a request that they refuse.
-        if failure.is_conflict or found is None or found.head != before.head:
+        has_changed = found is None or found.head != before.head
+        if has_changed and not failure.is_conflict:
             raise conditions.CONCURRENT_CHANGE(table=asked.name) from error
         raise
 

@@ -11,6 +11,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dbt.adapters.spark_mt.definition.columns import TableName, quote, quote_text
+from dbt.adapters.spark_mt.definition.errors import CommitConflictError, CommitNotMadeError
 from dbt.adapters.spark_mt.definition.job import JobKind
 from dbt.adapters.spark_mt.execution import jobs
 from dbt.adapters.spark_mt.execution.errors import problem_of
@@ -380,13 +381,16 @@ class SystemTable:
             with spark_errors.unlogged():
                 return commit()
         except Exception as error:
-            ours = attempts > 1 and spark_errors.is_spark_error(error)
-            if not (ours and self._mended(spark, catalog, error)):
+            if attempts <= 1 or not self._mended(spark, catalog, error):
                 raise
         return self._attempt(spark, catalog, commit, attempts - 1)
 
     def _mended(self, spark: SparkSession, catalog: str, error: Exception) -> bool:
         """Whether what made an append fail is gone now."""
+        if isinstance(error, (CommitConflictError, CommitNotMadeError)):
+            return True
+        if not spark_errors.is_spark_error(error):
+            return False
         failure = spark_errors.failure_of(error)
         if failure.is_missing_table:
             spark.sql(f"CREATE SCHEMA IF NOT EXISTS {quote(catalog)}.{SCHEMA}")
