@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from dbt.tests.util import run_dbt, run_dbt_and_capture
 
+from tests.iceberg.conftest import REST
+
 _EVENTS = """
 {{ config(materialized='table', event_time='at') }}
 select id, at from values
@@ -25,8 +27,12 @@ class TestMicrobatch:
     """One project; the tests of this class build on each other."""
 
     @pytest.fixture(scope="class")
-    def project_config_update(self):
-        return {"models": {"+database": "ice"}}
+    def catalog(self):
+        return "ice"
+
+    @pytest.fixture(scope="class")
+    def project_config_update(self, catalog):
+        return {"models": {"+database": catalog}}
 
     @pytest.fixture(scope="class")
     def models(self):
@@ -37,8 +43,8 @@ class TestMicrobatch:
         }
 
     @pytest.fixture
-    def batched(self, project):
-        name = f"ice.{project.test_schema}.batched"
+    def batched(self, project, catalog):
+        name = f"{catalog}.{project.test_schema}.batched"
         return lambda: project.run_sql(f"select id, run from {name} order by id", fetch="all")
 
     def test_each_batch_is_there_once(self, batched):
@@ -50,8 +56,16 @@ class TestMicrobatch:
         run_dbt(["run", "--select", "events", "batched", "--vars", "{without: 2}", *SECOND])
         assert [tuple(row) for row in batched()] == [(1, "0"), (3, "2"), (4, "0")]
 
-    def test_without_partitions_no_batch_is_written(self, project):
+    def test_without_partitions_no_batch_is_written(self, project, catalog):
         _, output = run_dbt_and_capture(["run", "--select", "whole", *DAYS], expect_pass=False)
         assert "MATERIALIZED_TABLE_MICROBATCH_PARTITIONS" in output
-        tables = project.run_sql(f"show tables in ice.{project.test_schema}", fetch="all")
+        tables = project.run_sql(f"show tables in {catalog}.{project.test_schema}", fetch="all")
         assert "whole" not in [row[1] for row in tables]
+
+
+class TestMicrobatchInRest(TestMicrobatch):
+    """The same in a REST catalog."""
+
+    @pytest.fixture(scope="class")
+    def catalog(self, rest_server):  # noqa: ARG002 - it is asked by Spark
+        return REST

@@ -18,6 +18,7 @@ from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.spark.impl import SparkAdapter
 from dbt_common.clients.agate_helper import DEFAULT_TYPE_TESTER
 from dbt_common.contracts.constraints import ConstraintType
+from dbt_common.events.base_types import EventLevel
 from dbt_common.events.functions import fire_event
 from dbt_common.events.types import Note
 from dbt_common.exceptions import DbtRuntimeError
@@ -148,10 +149,11 @@ class SparkMTAdapter(SparkAdapter):
         read = node.config.get
         is_batched = read("incremental_strategy") == "microbatch"
         if is_batched and read("materialized") == "incremental" and not read("partition_by"):
+            table = f"{node.database}.{node.schema}.{node.alias}"
+            error = conditions.MICROBATCH_PARTITIONS(table=table)
+            fire_event(Note(msg=str(error)), EventLevel.ERROR)  # dbt shows no error of a batch
             with translated("config"):
-                raise conditions.MICROBATCH_PARTITIONS(
-                    table=f"{node.database}.{node.schema}.{node.alias}"
-                )
+                raise error
 
     def _settle_format(self, node: Any) -> None:  # noqa: ANN401 - dbt-core's node
         """Give a node that names no format that of its catalog.
