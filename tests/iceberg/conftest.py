@@ -7,6 +7,7 @@ from uuid import uuid4
 import pytest
 
 from tests.functional.engine.conftest import started
+from tests.iceberg.rest_catalog import LosingProxy, running_catalog
 from tests.lake.hive_metastore import running_metastore
 from tests.lake.postgresql import postgresql_programs
 from tests.support.delta_package import delta_confs
@@ -17,7 +18,21 @@ pytest_plugins = ["dbt.tests.fixtures.project"]
 ICEBERG = "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0"
 SQLITE = "org.xerial:sqlite-jdbc:3.50.3.0"
 HIVE = "hive_ice"
-CATALOGS = ("ice", HIVE)
+REST = "rest_ice"
+DEFAULTS = "defaults_ice"
+"""The REST catalog with properties that it adds to tables."""
+LOSING = "losing_ice"
+"""The REST catalog behind a proxy that loses answers."""
+LOCK_TIMEOUT_S = 10
+"""How long a commit waits for the lock of its table in a Hive Metastore."""
+CATALOGS = ("ice", HIVE, REST)
+_SERVERS = {
+    HIVE: "metastore",
+    REST: "rest_server",
+    DEFAULTS: "rest_server",
+    LOSING: "proxy",
+}
+"""The fixture that starts the server of a catalog."""
 in_each_catalog = pytest.mark.parametrize("iceberg_catalog", CATALOGS, indirect=True)
 EXTENSIONS = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
 
@@ -37,9 +52,23 @@ def hive_confs(home, port):
     options = {
         "type": "hive",
         "uri": f"thrift://127.0.0.1:{port}",
-        "hadoop.iceberg.hive.lock-timeout-ms": "10000",
+        "hadoop.iceberg.hive.lock-timeout-ms": f"{LOCK_TIMEOUT_S}000",
     }
     return _catalog_confs(home, HIVE, **options)
+
+
+_DEFAULTS = {
+    "table-default.write.parquet.compression-codec": "gzip",
+    "table-default.team": "lake",
+    "table-override.write.metadata.compression-codec": "gzip",
+    "snapshot-loading-mode": "refs",
+}
+
+
+def rest_confs(home, port, catalog=REST, **more):
+    """The confs of a catalog that is a REST server."""
+    options = {"type": "rest", "uri": f"http://127.0.0.1:{port}", "rest.client.max-retries": "1"}
+    return _catalog_confs(home, catalog, **options, **more)
 
 
 def _catalog_confs(home, catalog, **options):
@@ -66,7 +95,34 @@ def metastore(metastore_port, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory, metastore_port):
+def rest_port():
+    """Where the REST server answers once a test needs it."""
+    return free_port()
+
+
+@pytest.fixture(scope="session")
+def rest_server(rest_port, tmp_path_factory):
+    """A REST server, as a process of its own."""
+    with running_catalog(tmp_path_factory.mktemp("rest"), rest_port) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def proxy_port():
+    """Where the proxy of the REST server answers once a test needs it."""
+    return free_port()
+
+
+@pytest.fixture
+def proxy(rest_server, proxy_port):
+    """A proxy of the REST server, which loses what a test says."""
+    made = LosingProxy(rest_server, proxy_port)
+    yield made
+    made.stop()
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory, metastore_port, rest_port, proxy_port):
     home = tmp_path_factory.mktemp("home")
     delta = delta_confs()
     packages, extensions = "spark.jars.packages", "spark.sql.extensions"
@@ -76,6 +132,9 @@ def spark(tmp_path_factory, metastore_port):
         **iceberg_confs(home),
         **iceberg_confs(home, "cached", **{"cache-enabled": "true"}),
         **hive_confs(home, metastore_port),
+        **rest_confs(home, rest_port),
+        **rest_confs(home, rest_port, DEFAULTS, **_DEFAULTS),
+        **rest_confs(home, proxy_port, LOSING),
     }
     yield from started(str(home / "delta"), **confs)
 
@@ -90,8 +149,8 @@ def session(spark):
 def iceberg_catalog(request):
     """The catalog of Iceberg that a test works in."""
     name = getattr(request, "param", "ice")
-    if name == HIVE:
-        request.getfixturevalue("metastore")
+    if name in _SERVERS:
+        request.getfixturevalue(_SERVERS[name])
     return name
 
 

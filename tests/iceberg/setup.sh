@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # Makes .work/iceberg/venv, an environment with this package and the Spark that Apache Iceberg is
-# tested with, and what a Hive Metastore needs. Quick when there is nothing to do. PYTHON is honoured.
+# tested with, and what a Hive Metastore and a REST catalog need. Quick when there is nothing to do.
+# PYTHON is honoured.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 tests/lake/setup_metastore.sh
+.venv/bin/python -m tests.iceberg.rest_catalog
 
 work=.work/iceberg
 venv=$work/venv

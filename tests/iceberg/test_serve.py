@@ -11,7 +11,8 @@ import time
 import pytest
 
 from tests.faults.server import CONFS, environment
-from tests.iceberg.conftest import EXTENSIONS, ICEBERG, SQLITE, iceberg_confs
+from tests.iceberg.conftest import EXTENSIONS, ICEBERG, SQLITE, iceberg_confs, rest_confs
+from tests.iceberg.rest_catalog import running_catalog
 from tests.soak.managed import Managed, until
 from tests.support import jvm_options
 
@@ -55,13 +56,18 @@ _ROWS = {
 
 
 class Project:
-    """A dbt project, and processes in its folder."""
+    """A dbt project, and processes in its folder.
 
-    def __init__(self, home):
+    Args:
+        home: The folder.
+        catalog: The confs of its catalog.
+    """
+
+    def __init__(self, home, catalog):
         self.home = home
         confs = {
             **{key: value for key, value in CONFS.items() if "delta" not in value.lower()},
-            **iceberg_confs(home),
+            **catalog,
             jvm_options.OPTIONS: jvm_options.SHORT,
             "spark.jars.packages": f"{ICEBERG},{SQLITE}",
             "spark.sql.extensions": EXTENSIONS,
@@ -122,9 +128,14 @@ def stop(served):
     assert time.monotonic() - began < _STOPS_WITHIN_S
 
 
-@pytest.fixture(scope="class")
-def project(tmp_path_factory):
-    return Project(tmp_path_factory.mktemp("served"))
+@pytest.fixture(scope="class", params=["jdbc", "rest"])
+def project(request, tmp_path_factory):
+    home = tmp_path_factory.mktemp("served")
+    if request.param == "jdbc":
+        yield Project(home, iceberg_confs(home))
+        return
+    with running_catalog(tmp_path_factory.mktemp("rest")) as server:
+        yield Project(home, rest_confs(home, server.port, "ice"))
 
 
 class Servers:

@@ -17,6 +17,7 @@ from tests.behaviour.hosting import Hosting
 from tests.behaviour.hosting_spark import SparkWorld
 from tests.behaviour.spark import SparkTables
 from tests.functional.streams.following import followed
+from tests.iceberg.conftest import REST
 from tests.iceberg.test_tables import CHANGES, ROWWISE, World
 
 CONTINUOUS = "FRESHNESS = INTERVAL '1' SECOND REFRESH_MODE = CONTINUOUS"
@@ -53,10 +54,19 @@ def test_batches_are_commits_of_the_table(world, query, clauses):
     world.equals(query, "changed rows are not those of a stream")
 
 
-@pytest.mark.parametrize("catalog", ["spark_catalog", "ice"])
-def test_a_hosted_table_follows_its_source(session, schema, catalog):
-    world = World(session, schema)
+@pytest.mark.parametrize(
+    ("catalog", "iceberg_catalog"),
+    [
+        pytest.param("spark_catalog", "ice", id="spark_catalog"),
+        pytest.param("ice", "ice", id="ice"),
+        pytest.param(REST, REST, id="rest"),
+    ],
+    indirect=["iceberg_catalog"],
+)
+def test_a_hosted_table_follows_its_source(session, schema, catalog, iceberg_catalog):
+    world = World(session, schema, catalog=iceberg_catalog)
     world.name = f"{catalog}.{schema}.m"
+    system = f"{iceberg_catalog}.system"
     world.create(ROWWISE, CONTINUOUS)
     world.change("INSERT INTO {t} VALUES (60, 'before the stream', 1)")
     world.tables.start(world.name)
@@ -64,14 +74,14 @@ def test_a_hosted_table_follows_its_source(session, schema, catalog):
         for number in range(2):
             follow(world, f"INSERT INTO {{t}} VALUES ({200 + number}, 'a', {number})", "stream")
         rows = world.tables.progress(world.name).rows
-        compaction = f"CALL ice.system.rewrite_data_files(table => '{schema}.t', {_ALL})"
+        compaction = f"CALL {system}.rewrite_data_files(table => '{schema}.t', {_ALL})"
         follow(world, compaction, "stream")
         assert world.tables.progress(world.name).rows == rows, "a compaction changes no row"
         for change in CHANGES[1:]:
             follow(world, change)
             follow(world, CHANGES[0], "stream")
         back = f"snapshot_id => {world.snapshots(world.source)[0]}"
-        follow(world, f"CALL ice.system.rollback_to_snapshot(table => '{schema}.t', {back})")
+        follow(world, f"CALL {system}.rollback_to_snapshot(table => '{schema}.t', {back})")
         follow(world, CHANGES[0], "stream")
         world.tables.stop(world.name)
         world.change(CHANGES[0])

@@ -7,18 +7,20 @@ import pytest
 from dbt.adapters.spark_mt.definition import conditions
 from tests.behaviour.spark_format import SparkWorld
 from tests.behaviour.table_format import TWO, TableFormatContract
+from tests.iceberg.conftest import REST
 from tests.support.errors import raises
 
 _EXPIRE = "older_than => TIMESTAMP '2100-01-01', retain_last => 1"
 
 
 class IcebergWorld(SparkWorld):
-    """A namespace of the catalog `ice`."""
+    """A namespace of a catalog."""
 
     mode, version = "copy-on-write", 2
 
-    def __init__(self, session, schema):
-        super().__init__(session, "ice", schema)
+    def __init__(self, session, schema, catalog="ice"):
+        super().__init__(session, catalog, schema)
+        self._catalog = catalog
 
     def create(self, name, rows):
         modes = [f"'write.{each}.mode' = '{self.mode}'" for each in ("delete", "update", "merge")]
@@ -36,7 +38,7 @@ class IcebergWorld(SparkWorld):
 
     def call(self, name, procedure, arguments):
         table = f"table => '{name.schema}.{name.name}'"
-        self._spark.sql(f"CALL ice.system.{procedure}({table}, {arguments})")
+        self._spark.sql(f"CALL {self._catalog}.system.{procedure}({table}, {arguments})")
 
     def is_unreadable(self, error):
         gone = getattr(error, "kind", None) is conditions.SOURCE_NOT_FOUND
@@ -44,8 +46,8 @@ class IcebergWorld(SparkWorld):
 
 
 @pytest.fixture
-def world(session, schema):
-    return IcebergWorld(session, schema)
+def world(session, schema, iceberg_catalog):
+    return IcebergWorld(session, schema, iceberg_catalog)
 
 
 class TestIceberg(TableFormatContract):
@@ -61,6 +63,12 @@ class TestIcebergWithDeleteFiles(TableFormatContract):
         world = IcebergWorld(session, schema)
         world.mode, world.version = "merge-on-read", 3
         return world
+
+
+@pytest.mark.conformance
+@pytest.mark.parametrize("iceberg_catalog", [REST], indirect=True)
+class TestIcebergInRest(TableFormatContract):
+    """Iceberg in a REST catalog."""
 
 
 def test_a_commit_of_another_program_before_the_publication_is_a_conflict(world):

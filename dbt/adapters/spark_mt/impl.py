@@ -18,6 +18,7 @@ from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.spark.impl import SparkAdapter
 from dbt_common.clients.agate_helper import DEFAULT_TYPE_TESTER
 from dbt_common.contracts.constraints import ConstraintType
+from dbt_common.events.base_types import EventLevel
 from dbt_common.events.functions import fire_event
 from dbt_common.events.types import Note
 from dbt_common.exceptions import DbtRuntimeError
@@ -123,6 +124,7 @@ class SparkMTAdapter(SparkAdapter):
         if node is None:
             return None
         self._settle_format(node)
+        self._check_microbatch(node)
         statements = statements_of_header(node.config.get("sql_header"))
         # A materialized table refuses the key: its query runs again without dbt.
         if not statements or node.config.get("materialized") == "materialized_table":
@@ -136,6 +138,22 @@ class SparkMTAdapter(SparkAdapter):
             self._restore(state)
             raise
         return state
+
+    @staticmethod
+    def _check_microbatch(node: Any) -> None:  # noqa: ANN401 - dbt-core's node
+        """Refuse a microbatch model without partitions, which dbt-spark does at its second batch.
+
+        Raises:
+            DbtDatabaseError: It has none.
+        """
+        read = node.config.get
+        is_batched = read("incremental_strategy") == "microbatch"
+        if is_batched and read("materialized") == "incremental" and not read("partition_by"):
+            table = f"{node.database}.{node.schema}.{node.alias}"
+            error = conditions.MICROBATCH_PARTITIONS(table=table)
+            fire_event(Note(msg=str(error)), EventLevel.ERROR)  # dbt shows no error of a batch
+            with translated("config"):
+                raise error
 
     def _settle_format(self, node: Any) -> None:  # noqa: ANN401 - dbt-core's node
         """Give a node that names no format that of its catalog.

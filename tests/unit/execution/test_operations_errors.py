@@ -14,6 +14,7 @@ from dbt.adapters.spark_mt.definition.errors import MaterializedTableError, Quer
 from dbt.adapters.spark_mt.execution.operations import TableOperations
 from tests.behaviour.memory import MemoryTables
 from tests.behaviour.suite import SUMS, prepare
+from tests.support.errors import raises
 
 DECLARED = f"CREATE OR ALTER MATERIALIZED TABLE t REFRESH_MODE = CONTINUOUS AS {SUMS}"
 OTHER = DECLARED.replace(" t ", " new ")
@@ -51,6 +52,7 @@ NOT_IN_STATEMENTS = {
     "execution_context",
     "format_of",
     "handlers",
+    "outage_of",
     "states",
     "storage",
 }
@@ -151,6 +153,19 @@ def test_the_error_of_a_cancelled_statement_passes():
     environment = replace(tables.environment, sources=sources, described=lambda _: None)
     with pytest.raises(InjectedError):
         TableOperations(environment).refresh("t")
+
+
+def test_a_catalog_that_is_away_is_no_unexpected_error():
+    tables, error = made(), InjectedError("away")
+    found = conditions.CATALOG_UNAVAILABLE(catalog="c", asked="", problem="p")
+    environment = replace(
+        tables.environment,
+        sources=Failing(tables.environment.sources, error),
+        outage_of=lambda raised: found if raised is error else None,
+    )
+    with raises(conditions.CATALOG_UNAVAILABLE) as raised:
+        TableOperations(environment).refresh("t")
+    assert raised.value.__cause__ is error
 
 
 def test_every_public_method_of_the_facade_has_the_net():

@@ -7,26 +7,33 @@ from dbt.adapters.spark_mt.execution.retries import retrying
 from tests.support.errors import raises
 
 
-@pytest.mark.parametrize("transient", [conditions.CONCURRENT_CHANGE, conditions.EXECUTOR_LOST])
+@pytest.mark.parametrize(
+    "transient",
+    [conditions.CONCURRENT_CHANGE, conditions.EXECUTOR_LOST, conditions.COMMIT_NOT_MADE],
+)
 def test_attempts_are_counted(transient):
     seen = []
 
     def lose():
         seen.append(1)
-        raise transient(table="t")
+        raise transient(table="t", catalog="c", problem="p")
 
     with raises(transient):
         retrying(lose)
     assert len(seen) == 5
 
 
-def test_other_errors_are_not_tried_again():
+@pytest.mark.parametrize(
+    "other",
+    [conditions.ALREADY_EXISTS, conditions.OUTCOME_UNKNOWN, conditions.CATALOG_UNAVAILABLE],
+)
+def test_other_errors_are_not_tried_again(other):
     seen = []
 
     def fail():
         seen.append(1)
-        raise conditions.ALREADY_EXISTS(table="t")
+        raise other(table="t", gone="The catalog c", catalog="c", asked="", problem="p")
 
-    with raises(conditions.ALREADY_EXISTS):
+    with raises(other):
         retrying(fail)
     assert len(seen) == 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.hosting.policy import Failures, HostPhase, HostPolicy, cause_of
@@ -18,6 +20,20 @@ def test_failures_of_one_cause_are_counted_apart_from_others():
     assert (failures.count, failures.same) == (2, 2), "the texts differ, the condition does not"
     failures = failures.after(ValueError("x"))
     assert (failures.count, failures.same, failures.problem) == (3, 1, "x")
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [conditions.CATALOG_UNAVAILABLE, conditions.OUTCOME_UNKNOWN, conditions.COMMIT_NOT_MADE],
+)
+def test_an_outage_makes_pauses_longer_and_suspends_no_table(kind):
+    failures = Failures().after(missing("a"))
+    for _ in range(30):
+        failures = failures.after(
+            kind(table="t", gone="The catalog c", catalog="c", asked="", problem="p")
+        )
+    assert (failures.count, failures.same) == (31, 0)
+    assert failures.after(missing("a")).same == 1
 
 
 def test_an_error_of_spark_is_known_by_its_condition():

@@ -1183,16 +1183,44 @@ CHANGE_FAILED = _execution(
     text="The materialized table {table} was not changed, it is as it was: {problem}",
     remedy="Run the statement again when the cause is gone; nothing has to be repaired.",
 )
-OUTCOME_UNKNOWN = _execution(
+OUTCOME_UNKNOWN = Condition(
+    error_classes.OutageError,
+    Group.EXECUTION,
     "MATERIALIZED_TABLE_OUTCOME_UNKNOWN",
-    "Spark was gone before it returned whether a change was committed.",
+    "Spark or a catalog was gone before it returned whether a change was committed.",
     text=(
-        "Spark no longer answers, so it is not known whether the materialized table {table} was "
+        "{gone} no longer answers, so it is not known whether the materialized table {table} was "
         "changed; it is either as before or changed completely: {problem}"
     ),
     remedy=(
-        "Run the statement again when Spark, or the refresh manager, is back: it does what is "
-        "left to do, and nothing if all was done."
+        "Run the statement again when {gone} is back: it reads which commits there are, does what "
+        "is left to do, and nothing if all was done. No row is written twice."
+    ),
+)
+COMMIT_NOT_MADE = Condition(
+    error_classes.CommitNotMadeError,
+    Group.EXECUTION,
+    "MATERIALIZED_TABLE_COMMIT_NOT_MADE",
+    "A catalog failed at a commit and has not made it: the plan is made again.",
+    text=(
+        "The catalog {catalog} failed at commits of {table}, several times, and has not made them: "
+        "{problem}"
+    ),
+    remedy=(
+        "Nothing was changed. Run the statement again when the catalog works; it computes the rows "
+        "from the beginning."
+    ),
+    cost=RemedyCost.TABLE,
+)
+CATALOG_UNAVAILABLE = Condition(
+    error_classes.OutageError,
+    Group.EXECUTION,
+    "MATERIALIZED_TABLE_CATALOG_UNAVAILABLE",
+    "A catalog of tables did not answer a question, before anything was written.",
+    text="{catalog} did not answer{asked}, so nothing was changed: {problem}",
+    remedy=(
+        "Run the statement again when the catalog is back; it does all that it would have done. A "
+        "refresh manager tries again itself, after pauses that become longer."
     ),
 )
 RESULT_CHANGED = Condition(
@@ -2011,6 +2039,15 @@ FORMAT_OF_CATALOG = _dbt(
     remedy=(
         "Write `file_format: {madeName}` or leave it out, or name a catalog of {format} with "
         "`database`. Nothing was changed."
+    ),
+)
+MICROBATCH_PARTITIONS = _dbt(
+    "MATERIALIZED_TABLE_MICROBATCH_PARTITIONS",
+    "A microbatch model has no `partition_by`.",
+    text="The microbatch model {table} has no `partition_by`.",
+    remedy=(
+        "Name columns there with other values in each batch: each batch replaces the partitions "
+        "that have rows of it. Nothing was changed."
     ),
 )
 CONFIGURATION_CHANGED = Condition(

@@ -265,6 +265,14 @@ class CommitConflictError(MaterializedTableError):
     """Another commit came first: the plan is no longer valid and must be made again."""
 
 
+class OutageError(MaterializedTableError):
+    """Something that a statement needs did not answer: time mends it, and not a change."""
+
+
+class CommitNotMadeError(OutageError):
+    """A commit whose answer was lost was not made: the plan is made again."""
+
+
 class ConstraintViolatedError(MaterializedTableError):
     """The rows break a declared key or check."""
 

@@ -69,6 +69,8 @@ class Conditions:
         rows_break_constraint: Rows of the table break a constraint that was to be added.
         no_table: There is no table of the name or at the path.
         unreadable_version: The commit or the files of a version were removed.
+        outcome_unknown: Whether a commit was made is not known.
+        catalog_away: The catalog of a table did not answer.
         directory_taken: CREATE TABLE found files at the table's location.
         by_class: The condition of exceptions that have none, by the simple name of their class.
     """
@@ -80,6 +82,8 @@ class Conditions:
     rows_break_constraint: frozenset[str] = frozenset()
     no_table: frozenset[str] = frozenset()
     unreadable_version: frozenset[str] = frozenset()
+    outcome_unknown: frozenset[str] = frozenset()
+    catalog_away: frozenset[str] = frozenset()
     directory_taken: frozenset[str] = frozenset()
     by_class: Mapping[str, str] = field(default_factory=dict)
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         ResolvedDefinition,
         StoredDefinition,
     )
-    from dbt.adapters.spark_mt.definition.errors import InvalidDefinitionError
+    from dbt.adapters.spark_mt.definition.errors import InvalidDefinitionError, OutageError
     from dbt.adapters.spark_mt.definition.positions import Baseline
     from dbt.adapters.spark_mt.definition.table_format import TableFormat
     from dbt.adapters.spark_mt.execution.context import ExecutionContext
@@ -56,6 +56,10 @@ def _described(error: Exception) -> str:
     return f"{type(error).__name__}: {problem_of(error)}"
 
 
+def _no_outage(_: Exception) -> OutageError | None:
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Environment:
     """The ports, the settings and the clock of one connection.
@@ -79,6 +83,8 @@ class Environment:
         streams: Runs streams in this process; None if that is impossible.
         described: Returns the text of an error that no part of a statement expects; None for the
             error of a statement that was cancelled, which stays what it is.
+        outage_of: Returns the error that a catalog of tables does not answer, where that is what
+            an error of the engine means; None for another one.
     """
 
     format_of: Callable[[TableName], TableFormat]
@@ -104,6 +110,7 @@ class Environment:
     owner: Callable[[], Pairs] = tuple
     streams: StreamRunner | None = None
     described: Callable[[Exception], str | None] = _described
+    outage_of: Callable[[Exception], OutageError | None] = _no_outage
 
     def now_ms(self) -> int:
         """Return the current instant in milliseconds since the epoch, UTC."""

@@ -136,7 +136,8 @@ def no_unexpected(environment: Environment) -> Iterator[None]:
         problem = environment.described(error)
         if problem is None:
             raise
-        raise conditions.UNEXPECTED_ERROR(problem=problem) from error
+        unexpected = conditions.UNEXPECTED_ERROR(problem=problem)
+        raise (environment.outage_of(error) or unexpected) from error
 
 
 def netted(kind: type[OperationsT]) -> type[OperationsT]:

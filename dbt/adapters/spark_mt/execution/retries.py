@@ -14,7 +14,11 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.definition.definition import (
     StoredTable,
 )
-from dbt.adapters.spark_mt.definition.errors import CommitConflictError, ExecutorLostError
+from dbt.adapters.spark_mt.definition.errors import (
+    CommitConflictError,
+    CommitNotMadeError,
+    ExecutorLostError,
+)
 from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus
 from dbt.adapters.spark_mt.execution.executor import execute
 from dbt.adapters.spark_mt.execution.job_recorder import JobRecorder, tried_again
@@ -31,7 +35,7 @@ if TYPE_CHECKING:
     _T = TypeVar("_T")
 
 _ATTEMPTS = 5
-_TRANSIENT = (CommitConflictError, ExecutorLostError)
+_TRANSIENT = (CommitConflictError, CommitNotMadeError, ExecutorLostError)
 
 
 def retrying(
@@ -40,7 +44,7 @@ def retrying(
     *,
     is_one_job: bool = False,
 ) -> _T:
-    """Run `operation` again when another writer was first, or when an executor was lost with rows.
+    """Run `operation` again when its commit was not made, or when an executor was lost with rows.
 
     It reads everything again each time.
 
@@ -51,6 +55,7 @@ def retrying(
 
     Raises:
         CommitConflictError: Other writers were first; it is the last of five attempts.
+        CommitNotMadeError: The catalog failed at the commits; it is the last of five attempts.
         ExecutorLostError: An executor was lost; it is the last of five attempts.
     """
     no_ends = _TRANSIENT if is_one_job else ()

@@ -14,7 +14,7 @@ from enum import Enum
 from threading import Condition
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError, OutageError
 from dbt.adapters.spark_mt.execution.errors import problem_of
 from dbt.adapters.spark_mt.execution.executor import suspend
 from dbt.adapters.spark_mt.execution.lookup import stored_table
@@ -133,7 +133,7 @@ class Failures:
 
     Args:
         count: In a row.
-        same: Of the newest cause, in a row.
+        same: Of the newest cause, in a row; an outage of something else is no cause.
         cause: The condition of the newest error, or its class where it has none.
         problem: The newest error's text.
     """
@@ -147,6 +147,8 @@ class Failures:
         """Return what they are after one more."""
         cause = cause_of(error)
         same = self.same + 1 if cause == self.cause else 1
+        if isinstance(error, OutageError):
+            same = 0  # a table that is suspended waits for the user, also when the catalog is back
         text = problem_of(error) if isinstance(error, Exception) else repr(error)
         return Failures(self.count + 1, same, cause, text)
 

@@ -40,6 +40,7 @@ from dbt.adapters.spark_mt.spark.session import private_session
 from dbt.adapters.spark_mt.spark.session.driver_files import DriverFiles, listed_names
 from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_error
 from dbt.adapters.spark_mt.spark.session.input_size import FEW_ROWS
+from dbt.adapters.spark_mt.spark.session.outages import outage
 from dbt.adapters.spark_mt.spark.streams.batches import BatchWriter, Checkpoints
 from dbt.adapters.spark_mt.spark.streams.query import StreamQueries
 from dbt.adapters.spark_mt.spark.streams.runner import SparkStreamRunner, StreamFiller, StreamParts
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from dbt.adapters.spark_mt.definition.columns import Pairs, TableName
+    from dbt.adapters.spark_mt.definition.errors import OutageError
     from dbt.adapters.spark_mt.spark.catalog.table_details import SparkFormat, SparkTables
     from dbt.adapters.spark_mt.spark.query.stream_sources import StreamableTables
     from dbt.adapters.spark_mt.spark.registry.system_table import RunInBackground
@@ -78,6 +80,11 @@ def described(error: Exception) -> str | None:
         return f"{type(error).__name__}: {problem_of(error)}"
     failure = failure_of(error)
     return None if failure.is_cancelled else f"[{failure.condition}] {failure.message}"
+
+
+def outage_of(error: Exception) -> OutageError | None:
+    """As `Environment.outage_of`."""
+    return outage(failure_of(error)) if is_spark_error(error) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +175,7 @@ class SparkEnvironment:
             storage=SparkStorage(tables, self.sessions, self.details, parts, now_ms),
             streams=SparkStreamRunner(self.sessions, parts, now_ms) if parts else None,
             described=described,
+            outage_of=outage_of,
         )
 
     def cancel(self) -> None:

@@ -106,6 +106,56 @@ def test_conflicts_without_a_condition_are_known_by_class(name: str) -> None:
     assert failure_of(FakeJavaError(FakeThrowable(name, "anything"))).is_conflict
 
 
+@pytest.mark.parametrize(
+    ("name", "predicate"),
+    [
+        ("CommitStateUnknownException", "is_outcome_unknown"),
+        ("RESTException", "is_catalog_away"),
+        ("ServiceFailureException", "is_catalog_away"),
+        ("ServiceUnavailableException", "is_catalog_away"),
+        ("UncheckedSQLException", "is_catalog_away"),
+        ("RuntimeMetaException", "is_catalog_away"),
+        ("TTransportException", "is_catalog_away"),
+        ("MetaException", "is_catalog_away"),
+        ("CommitFailedException", "is_conflict"),
+        ("BadRequestException", None),
+        ("NotAuthorizedException", None),
+        ("ForbiddenException", None),
+    ],
+)
+def test_failures_of_a_catalog_are_known_by_class(name: str, predicate: str | None) -> None:
+    failure = failure_of(FakeJavaError(FakeThrowable(name, "anything")))
+    predicates = [n for n in dir(failure) if n.startswith("is_") and getattr(failure, n)]
+    assert predicates == ([predicate] if predicate else [])
+
+
+@pytest.mark.parametrize("name", ["MetaException", "TTransportException"])
+def test_a_metastore_that_failed_is_known_by_the_cause(name: str) -> None:
+    cause = FakeThrowable(name, "Could not connect")
+    away = failure_of(FakeJavaError(FakeThrowable("RuntimeException", "No table", cause=cause)))
+    assert away.is_catalog_away
+    assert away.message == "No table. Hive Metastore: Could not connect"
+    changed = FakeThrowable("CommitFailedException", "The table was modified", cause=cause)
+    assert failure_of(FakeJavaError(changed)).is_conflict
+
+
+def test_a_catalog_that_is_away_is_explained_by_the_innermost_cause() -> None:
+    root = FakeThrowable("ConnectException", "Connect to http://127.0.0.1:1 failed")
+    error = FakeThrowable(
+        "RESTException", "Error occurred while processing GET request", cause=root
+    )
+    assert failure_of(FakeJavaError(error)).message == (
+        "Error occurred while processing GET request "
+        "(ConnectException: Connect to http://127.0.0.1:1 failed)"
+    )
+
+
+def test_advice_to_repair_a_commit_by_hand_is_left_out() -> None:
+    text = "Service failed: 504\nCannot determine whether the commit was successful or not"
+    failure = failure_of(FakeJavaError(FakeThrowable("CommitStateUnknownException", text)))
+    assert failure.message == "Service failed: 504"
+
+
 def test_an_unknown_java_error_keeps_its_class() -> None:
     failure = failure_of(FakeJavaError(FakeThrowable("OutOfMemoryError", "Java heap\n\tat x.y")))
     assert (failure.condition, failure.message) == ("OutOfMemoryError", "Java heap")
@@ -191,10 +241,8 @@ def test_a_metastore_that_is_not_reached_is_named() -> None:
     assert failure.condition == "_LEGACY_ERROR_TEMP_3065"
     assert failure.message == f"Unable to fetch table t. {reason}"
     in_java = failure_of(FakeJavaError(_away()))
-    assert (in_java.condition, in_java.message) == (
-        "HiveException",
-        f"Unable to fetch table t. {reason}",
-    )
+    assert in_java.is_catalog_away
+    assert in_java.message == f"Unable to fetch table t. {reason}"
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from dbt.adapters.spark_mt.execution.table_history import is_other_table
 from dbt.adapters.spark_mt.planning.constraints import violations_query
 from dbt.adapters.spark_mt.spark.catalog.table_details import NoTable
 from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_error
+from dbt.adapters.spark_mt.spark.session.outages import outage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -150,6 +151,8 @@ class WriteErrors:
             failure = failure_of(error)
             if not is_spark_error(error) or failure.is_cancelled or failure.is_server_gone:
                 raise
+            if (away := outage(failure)) is not None:
+                raise away from error
             self._raise_violations(session, step, attempt, failure)
             raise self._explained(step, failure) from error
 

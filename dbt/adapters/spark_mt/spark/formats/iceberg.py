@@ -83,6 +83,8 @@ _BRANCHES = ("spark.wap.branch", "spark.wap.id")
 """With one of these, a session writes tables with `write.wap.enabled` elsewhere than on `main`."""
 _TYPE, _WAREHOUSE = "type", "warehouse"
 _RENAMES_BY_COPY = frozenset({"s3", "s3a", "s3n", "gs", "oss", "cos", "cosn", "obs"})
+_REST, _SQL, _METASTORE = "ICEBERG_REST", "ICEBERG_SQL", "ICEBERG_HIVE_METASTORE"
+"""Conditions of a catalog that did not answer, by its type."""
 COPY_ON_WRITE = (
     "write.delete.mode, write.update.mode and write.merge.mode to copy-on-write, and then call "
     "rewrite_data_files, so that no delete files are left"
@@ -127,8 +129,17 @@ FORMAT = table_format.TableFormat(
         rows_break_constraint=frozenset({NULLS}),
         no_table=frozenset({"ICEBERG_NO_TABLE"}),
         unreadable_version=frozenset({"ICEBERG_FILE_NOT_FOUND"}),
+        outcome_unknown=frozenset({"ICEBERG_COMMIT_STATE_UNKNOWN"}),
+        catalog_away=frozenset({_REST, _SQL, _METASTORE}),
         by_class={
+            "AlreadyExistsException": "TABLE_OR_VIEW_ALREADY_EXISTS",
             "CommitFailedException": "ICEBERG_COMMIT_FAILED",
+            "CommitStateUnknownException": "ICEBERG_COMMIT_STATE_UNKNOWN",
+            "RESTException": _REST,
+            "ServiceFailureException": _REST,
+            "ServiceUnavailableException": _REST,
+            "UncheckedSQLException": _SQL,
+            "RuntimeMetaException": _METASTORE,
             "NoSuchNamespaceException": "SCHEMA_NOT_FOUND",
             "NoSuchTableException": "ICEBERG_NO_TABLE",
             "NotFoundException": "ICEBERG_FILE_NOT_FOUND",

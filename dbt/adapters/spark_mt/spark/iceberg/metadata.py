@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from dbt.adapters.spark_mt.spark.session.driver_files import escaped
 from dbt.adapters.spark_mt.spark.session.driver_java import java_class
 from dbt.adapters.spark_mt.spark.session.errors import suppress_spark_errors, unlogged
+from dbt.adapters.spark_mt.spark.session.outages import naming_outages
 from dbt.adapters.spark_mt.spark.session.private_session import active
 
 if TYPE_CHECKING:
@@ -213,7 +214,7 @@ def loaded(spark: SparkSession, name: TableName) -> Any:  # noqa: ANN401 - a tab
     java: Any = spark._jsparkSession  # noqa: SLF001
     util = java_class(spark, "org.apache.iceberg.spark.Spark3Util")
     is_missing = suppress_spark_errors(lambda failure: failure.is_missing_table)
-    with is_missing, unlogged(), active(spark):
+    with naming_outages(name), is_missing, unlogged(), active(spark):
         return util.loadIcebergTable(java, name.sql)
     return None
 
@@ -233,7 +234,8 @@ class SqlMetadata:
         self._parsed: dict[TableName, tuple[str, TableMetadata]] = {}
 
     def read(self, name: TableName) -> TableMetadata | None:
-        with suppress_spark_errors(lambda failure: failure.is_missing_table), unlogged():
+        is_missing = suppress_spark_errors(lambda failure: failure.is_missing_table)
+        with naming_outages(name), is_missing, unlogged():
             entries = self._spark.sql(f"SELECT file FROM {name.sql}.metadata_log_entries").collect()
             file = str(entries[-1]["file"])  # the current one is the last
             known = self._parsed.get(name)

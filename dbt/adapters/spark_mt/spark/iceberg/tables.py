@@ -20,6 +20,7 @@ from dbt.adapters.spark_mt.execution.table_format import FENCE, RowsNotThereErro
 from dbt.adapters.spark_mt.planning.properties import location_of, properties_of
 from dbt.adapters.spark_mt.query.bags import BagColumn, same_row
 from dbt.adapters.spark_mt.spark.formats import iceberg as iceberg_format
+from dbt.adapters.spark_mt.spark.iceberg import outcomes
 from dbt.adapters.spark_mt.spark.iceberg import releases as iceberg_releases
 from dbt.adapters.spark_mt.spark.iceberg.changes import RangeReader
 from dbt.adapters.spark_mt.spark.iceberg.history import down_to_ours, highest_number
@@ -29,6 +30,7 @@ from dbt.adapters.spark_mt.spark.iceberg.transactions import Transaction
 from dbt.adapters.spark_mt.spark.query import row_merges
 from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_error, unlogged
 from dbt.adapters.spark_mt.spark.session.kept_rows import kept_rows
+from dbt.adapters.spark_mt.spark.session.outages import suppress_outages
 from dbt.adapters.spark_mt.spark.session.private_session import is_connect, set_for_now
 
 if TYPE_CHECKING:
@@ -175,8 +177,9 @@ class IcebergTables(IcebergSources):
         begun = None if number is None else Transaction.begin(session, name)
         with set_for_now(session, {iceberg_format.SUMMARY: metadata} if metadata else {}):
             if begun is None:
-                write()
-                return self.history.newest(TableRef(name, self.format.name, ""))
+                self._write_alone(name, metadata, number, write)
+                found = self._asked(name).state("it was written, and then the catalog was away")
+                return -1 if found is None else found.newest
             if number is None or number <= highest_number(begun.before, fence):
                 return None
             self._open[session] = begun
@@ -186,6 +189,22 @@ class IcebergTables(IcebergSources):
                 del self._open[session]
         begun.change_properties({iceberg_format.fence_property(fence): str(number)})
         return self._published(session, name, begun)
+
+    def _write_alone(
+        self, name: TableName, metadata: str, number: int | None, write: Callable[[], object]
+    ) -> None:
+        """Run a write without a transaction: it creates the table, or may be made twice."""
+        if number is not None:
+            with outcomes.settled_creation(self._asked(name), metadata):
+                write()
+        elif metadata:
+            outcomes.repeated(write)
+        else:
+            write()
+
+    def _asked(self, name: TableName) -> outcomes.Asked:
+        table = TableRef(name, self.format.name, "")
+        return outcomes.Asked(name, self._catalog(name), lambda: self.history.metadata(table))
 
     def create(
         self,
@@ -403,8 +422,13 @@ class IcebergTables(IcebergSources):
         self._published(session, name, found)
 
     def _published(self, session: SparkSession, name: TableName, transaction: Transaction) -> int:
-        version = transaction.publish()
-        session.catalog.refreshTable(name.sql)  # rows that a user keeps by CACHE TABLE are old now
+        version = EMPTY
+        with outcomes.settled(self._asked(name), lambda: (transaction.before, transaction.now)):
+            version = transaction.publish()
+        version = version or transaction.now.newest
+        # Rows that a user keeps by CACHE TABLE are old now. The commit is made in any case.
+        with suppress_outages():
+            session.catalog.refreshTable(name.sql)
         return version
 
 

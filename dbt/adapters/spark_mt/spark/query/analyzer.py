@@ -35,6 +35,7 @@ from dbt.adapters.spark_mt.spark.query.binding import (
 )
 from dbt.adapters.spark_mt.spark.query.stream_sources import standing_in
 from dbt.adapters.spark_mt.spark.session import errors as spark_errors
+from dbt.adapters.spark_mt.spark.session.outages import outage
 from dbt.adapters.spark_mt.spark.session.private_session import context_of
 from dbt.adapters.spark_mt.spark.session.types import columns_of
 
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from dbt.adapters.spark_mt.definition.columns import Column, QueryContext
+    from dbt.adapters.spark_mt.definition.errors import OutageError
     from dbt.adapters.spark_mt.definition.table_format import TableFormat
     from dbt.adapters.spark_mt.query.function_use import FunctionUse
     from dbt.adapters.spark_mt.spark.catalog.objects import FunctionDefinition
@@ -441,8 +443,8 @@ class SparkQueryAnalyzer:
         raise conditions.TEMPORARY_OBJECT(objects=", ".join(listed))
 
 
-def query_error(failure: SparkFailure, query: str, offset: int) -> QueryError:
-    """Return the error of a query that Spark refused.
+def query_error(failure: SparkFailure, query: str, offset: int) -> QueryError | OutageError:
+    """Return the error of a query that Spark refused, or whose tables it could not look up.
 
     Args:
         failure: What Spark reported of a statement that contains `query`.
@@ -450,6 +452,8 @@ def query_error(failure: SparkFailure, query: str, offset: int) -> QueryError:
         offset: How many characters of the statement come before the query. The last of them is
             the only line end.
     """
+    if (found := outage(failure, "a table that the query reads")) is not None:
+        return found
     line, column = _place(failure, query, offset)
     return conditions.QUERY_ERROR(
         place=f" at line {line}, column {column}" if line else "",

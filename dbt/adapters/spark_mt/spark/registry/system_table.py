@@ -11,6 +11,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dbt.adapters.spark_mt.definition.columns import TableName, quote, quote_text
+from dbt.adapters.spark_mt.definition.errors import CommitConflictError, CommitNotMadeError
 from dbt.adapters.spark_mt.definition.job import JobKind
 from dbt.adapters.spark_mt.execution import jobs
 from dbt.adapters.spark_mt.execution.errors import problem_of
@@ -18,6 +19,7 @@ from dbt.adapters.spark_mt.spark.catalog.table_details import SPARK_CATALOG
 from dbt.adapters.spark_mt.spark.formats.installed import FORMATS
 from dbt.adapters.spark_mt.spark.session import errors as spark_errors
 from dbt.adapters.spark_mt.spark.session.input_size import FEW_ROWS
+from dbt.adapters.spark_mt.spark.session.outages import naming_outages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -337,7 +339,7 @@ class SystemTable:
         literals = {key: _literal(value) for key, value in values.items()}
         statement = query.format(table=self._layout.name(catalog), **literals)
         try:
-            with spark_errors.unlogged():
+            with naming_outages(self._layout.table_name(catalog)), spark_errors.unlogged():
                 return self._spark.sql(statement).collect()
         except Exception as error:
             if not spark_errors.is_spark_error(error):
@@ -379,13 +381,16 @@ class SystemTable:
             with spark_errors.unlogged():
                 return commit()
         except Exception as error:
-            ours = attempts > 1 and spark_errors.is_spark_error(error)
-            if not (ours and self._mended(spark, catalog, error)):
+            if attempts <= 1 or not self._mended(spark, catalog, error):
                 raise
         return self._attempt(spark, catalog, commit, attempts - 1)
 
     def _mended(self, spark: SparkSession, catalog: str, error: Exception) -> bool:
         """Whether what made an append fail is gone now."""
+        if isinstance(error, (CommitConflictError, CommitNotMadeError)):
+            return True
+        if not spark_errors.is_spark_error(error):
+            return False
         failure = spark_errors.failure_of(error)
         if failure.is_missing_table:
             spark.sql(f"CREATE SCHEMA IF NOT EXISTS {quote(catalog)}.{SCHEMA}")

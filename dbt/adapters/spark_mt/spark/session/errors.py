@@ -58,6 +58,9 @@ _HIVE_FAILED = "_LEGACY_ERROR_TEMP_3065"
 """The condition of Spark for everything that Hive's client throws."""
 _OF_METASTORE = frozenset({"MetaException", "TTransportException"})
 """What Hive's client throws. Spark's own exceptions leave out its message."""
+_METASTORE_FAILED = "HIVE_METASTORE"
+"""The condition of an exception that has none, and that such an exception has caused."""
+_OUTAGES = FORMATS.conditions.catalog_away | FORMATS.conditions.outcome_unknown
 _CANCELLED = frozenset({"SPARK_JOB_CANCELLED", "OPERATION_CANCELED", "OPERATION_ABANDONED"})
 _GONE = frozenset(
     {"UNAVAILABLE", "GRPC_UNAVAILABLE", "RETRIES_EXCEEDED", "NO_ACTIVE_SESSION", "Py4JNetworkError"}
@@ -242,6 +245,17 @@ class SparkFailure:
         return self.main_condition in _GONE
 
     @property
+    def is_outcome_unknown(self) -> bool:
+        """The catalog of a table does not know whether it made a commit."""
+        return self.main_condition in FORMATS.conditions.outcome_unknown
+
+    @property
+    def is_catalog_away(self) -> bool:
+        """The catalog of a table did not answer."""
+        away = FORMATS.conditions.catalog_away
+        return self.main_condition in away or self.condition == _METASTORE_FAILED
+
+    @property
     def is_missing_table(self) -> bool:
         """The table, its schema, its catalog or its directory is not there."""
         return self.main_condition in _NO_TABLE
@@ -403,6 +417,8 @@ def _of_java(java: _Foreign, error: BaseException) -> SparkFailure:
         condition = condition or _CONDITION_BY_CLASS.get(_class(each), "")
         if condition:
             message = _explained(_one_line(str(each.getMessage() or "")), each)
+            if condition in _OUTAGES:
+                message = _with_root(str(each.getMessage() or ""), each)
             state = _safely(each.getSqlState) or ""
             best = SparkFailure(condition, state, message, cause=error, described=each)
     if best is not None:
@@ -411,7 +427,9 @@ def _of_java(java: _Foreign, error: BaseException) -> SparkFailure:
     if _WAITED in str(java.getMessage() or ""):
         *_, said = _causes(java)
     message = _explained(_one_line(str(said.getMessage() or "")), java)
-    return SparkFailure(_class(said), "", message, cause=error)
+    is_of_metastore = not _OF_METASTORE.isdisjoint(map(_class, _causes(java)))
+    condition = _METASTORE_FAILED if is_of_metastore else _class(said)
+    return SparkFailure(condition, "", message, cause=error)
 
 
 def _prefixed(text: str) -> str:
@@ -442,6 +460,17 @@ def _with_metastore(message: str, java: _Foreign) -> str:
             if reason not in message:
                 return f"{message.rstrip('.')}. Hive Metastore: {reason}"
     return message
+
+
+def _with_root(message: str, java: _Foreign) -> str:
+    """Add the innermost cause to a message: of a connection that failed, where it led to.
+
+    Lines after the first one advise to repair by hand what is repaired here.
+    """
+    *_, root = _causes(java)
+    message = _one_line(message.partition("\n")[0])
+    reason = _one_line(str(root.getMessage() or _class(root)).partition("\n")[0])
+    return message if reason in message else f"{message.rstrip('.')} ({_class(root)}: {reason})"
 
 
 def _causes(java: _Foreign) -> Iterator[Any]:

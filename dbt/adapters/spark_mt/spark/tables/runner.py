@@ -357,7 +357,10 @@ def _explained(step: steps.Step, failure: SparkFailure) -> MaterializedTableErro
         return conditions.CONCURRENT_CHANGE(table=table)
     problem = f"[{failure.condition}] {failure.message}"
     if failure.is_server_gone:
-        return conditions.OUTCOME_UNKNOWN(table=table, problem=problem)
+        return conditions.OUTCOME_UNKNOWN(table=table, gone="Spark", problem=problem)
+    if failure.is_catalog_away or failure.is_outcome_unknown:
+        gone = f"The catalog {table.catalog}" if table and table.catalog else "The catalog"
+        return conditions.OUTCOME_UNKNOWN(table=table, gone=gone, problem=problem)
     return conditions.CHANGE_FAILED(table=table, problem=problem)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.codec import decode_definition
 from dbt.adapters.spark_mt.definition.columns import quote
+from dbt.adapters.spark_mt.definition.errors import OutageError
 from dbt.adapters.spark_mt.definition.positions import (
     DefinitionPosition,
     VersionedPosition,
@@ -373,13 +375,13 @@ class ContentWriter:
     def _result(
         self, definition: StoredDefinition, version: int, positions: Positions
     ) -> StepResult:
-        detail = self._details.of_made(definition.name)
-        if not isinstance(detail, TableRef):
-            return StepResult(positions=positions, version=version)
-        found = self._tables.history(detail).commit(detail, version)
-        if found is None:
-            return StepResult(positions=positions, version=version)
-        return StepResult(found.rows, found.timestamp_ms, positions, version=version)
+        with suppress(OutageError):  # the commit is made, whether the catalog still answers or not
+            detail = self._details.of_made(definition.name)
+            ref = detail if isinstance(detail, TableRef) else None
+            found = None if ref is None else self._tables.history(ref).commit(ref, version)
+            if found is not None:
+                return StepResult(found.rows, found.timestamp_ms, positions, version=version)
+        return StepResult(positions=positions, version=version)
 
 
 def _empty_run(
