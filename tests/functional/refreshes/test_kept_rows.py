@@ -152,3 +152,11 @@ def test_files_are_divided_as_before_and_local_rows_are_one_partition(session, t
     assert before > 1
     with kept_rows(session):
         assert (partitions(files), partitions(values)) == (before, 1)
+
+
+@pytest.mark.parametrize(("part", "megabytes"), [(1, 20), (10**9, 10)])
+def test_a_small_driver_broadcasts_no_more_than_spark_would(session, monkeypatch, part, megabytes):
+    monkeypatch.setattr(module, "_PART_OF_MEMORY", part)
+    key = "spark.sql.autoBroadcastJoinThreshold"
+    with kept_rows(session):
+        assert session.conf.get(key) == str(megabytes * 1024**2)
