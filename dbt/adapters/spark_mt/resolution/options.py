@@ -32,6 +32,7 @@ TYPE_WIDENING = "schema.type-widening"
 TRIGGER_INTERVAL = "continuous.trigger-interval"
 INCREMENTAL = "incremental"
 VERIFY = "verify"
+STRICT_FENCE = "strict-fence"
 RESERVED_PREFIX = "materialized-table"
 DEFAULT_REDACTION = r"(?i)secret|password|token|access[.]?key"
 _TEXT_TYPES = frozenset({"STRING", "CHAR", "VARCHAR"})
@@ -44,6 +45,7 @@ _KNOWN = (
     query_options.PROCESS_FUNCTION,
     INCREMENTAL,
     VERIFY,
+    STRICT_FENCE,
 )
 
 
@@ -60,7 +62,11 @@ class Incremental(Enum):
 
 
 INCREMENTAL_VALUES = tuple(value.value for value in Incremental)
-_WORDS: dict[str, Collection[str]] = {TYPE_WIDENING: _BOOLEANS, INCREMENTAL: INCREMENTAL_VALUES}
+_WORDS: dict[str, Collection[str]] = {
+    TYPE_WIDENING: _BOOLEANS,
+    INCREMENTAL: INCREMENTAL_VALUES,
+    STRICT_FENCE: _BOOLEANS,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +80,7 @@ class TableOptions:
         incremental: Whether a refresh computes only the rows that change.
         verify: The share of refreshes by changes or streams whose rows are compared with those of
             the query.
+        strict_fence: Whether a refresh that cannot exclude every change of others is refused.
     """
 
     date_formatters: Pairs = ()
@@ -81,6 +88,7 @@ class TableOptions:
     watermarks: tuple[Watermark, ...] = ()
     incremental: Incremental = Incremental.AUTO
     verify: float = 0.0
+    strict_fence: bool = False
 
 
 def formatter_column(key: str) -> str | None:
@@ -103,6 +111,7 @@ def read_options(options: Pairs) -> TableOptions:
         else (),
         incremental=Incremental(word) if word in INCREMENTAL_VALUES else Incremental.AUTO,
         verify=_share(by_key.get(VERIFY, "")) or 0.0,
+        strict_fence=_BOOLEANS.get(by_key.get(STRICT_FENCE, "").lower(), False),
     )
 
 
@@ -263,6 +272,13 @@ OPTIONS: tuple[OptionDoc, ...] = (
         "of a hundred, `1` each. If rows differ, all rows are computed again, and the finding is "
         "shown until a later verification finds equal rows. Each verification computes the query "
         "once. docs/refresh.md describes it.",
+    ),
+    OptionDoc(
+        STRICT_FENCE,
+        "true, false (default)",
+        "Refuses to write the table where its format cannot exclude every change of other programs "
+        "during a refresh. That is so for a table of Apache Iceberg over Spark Connect without a "
+        "refresh manager: docs/iceberg.md describes it. Elsewhere it changes nothing.",
     ),
     OptionDoc(
         "any other name",

@@ -17,6 +17,7 @@ from dbt.adapters.spark_mt.query.analyzer import SourceKind
 from dbt.adapters.spark_mt.query.syntax import missing_comma
 from dbt.adapters.spark_mt.query.types import parse_type
 from dbt.adapters.spark_mt.resolution import columns as table_columns
+from dbt.adapters.spark_mt.resolution.options import read_options
 from dbt.adapters.spark_mt.statements.clauses import CLAUSES
 
 if TYPE_CHECKING:
@@ -41,6 +42,18 @@ _ALTERNATIVES = {
     Capability.LATER_NOT_NULL: (
         " CREATE OR REPLACE makes a table whose column is NOT NULL from its first row on. It"
         " computes all rows again."
+    ),
+    Capability.NOT_NULL: (
+        " A refresh manager, or a session whose Spark driver is in its own process, makes such a"
+        " column."
+    ),
+    Capability.REPLACEMENT: (
+        " DROP MATERIALIZED TABLE and CREATE make another table of the name, and compute all rows."
+        " A refresh manager, or a session whose Spark driver is in its own process, replaces it."
+    ),
+    Capability.STRICT_FENCE: (
+        " Here a rollback by another program during a refresh would be undone by it. A refresh"
+        " manager, or a session whose Spark driver is in its own process, finds it first."
     ),
 }
 
@@ -90,16 +103,64 @@ def check_capabilities(
     wanted: dict[Capability, str] = {Capability.MATERIALIZED_TABLE: ""}
     if definition.declared.clustered_by:
         wanted[Capability.CLUSTERING] = ""
+    if read_options(definition.declared.options).strict_fence:
+        wanted[Capability.STRICT_FENCE] = ""
+    there = tuple(there)
+    known = {c.name for c in there}
+    if new := [c.name for c in definition.columns if not c.nullable and c.name not in known]:
+        wanted[Capability.NOT_NULL] = f" ({', '.join(map(quote, new))})"
     nullable = {c.name for c in there if c.nullable}
     if later := [c.name for c in definition.columns if not c.nullable and c.name in nullable]:
         wanted[Capability.LATER_NOT_NULL] = f" ({', '.join(map(quote, later))})"
-    refused = partial(conditions.FORMAT_FEATURE, table=table, format=table_format.title)
     for capability, subject in wanted.items():
         if capability not in table_format.capabilities:
-            alternative = _ALTERNATIVES.get(capability, "")
-            yield refused(feature=f"{capability.value}{subject}", alternative=alternative)
+            yield lacking(table, table_format, capability, subject)
+    refused = partial(conditions.FORMAT_FEATURE, table=table, format=table_format.title)
     for feature, alternative in _not_stored(definition, table_format):
         yield refused(feature=feature, alternative=alternative)
+
+
+def lacking(
+    table: str, table_format: TableFormat, capability: Capability, subject: str = ""
+) -> MaterializedTableError:
+    """Return the error for a feature that the format of a table lacks.
+
+    Args:
+        table: The full name.
+        table_format: The format.
+        capability: The feature.
+        subject: What needs it, for people.
+    """
+    return conditions.FORMAT_FEATURE(
+        table=table,
+        format=table_format.title,
+        feature=f"{capability.value}{subject}",
+        alternative=_ALTERNATIVES.get(capability, ""),
+    )
+
+
+def check_replacement(
+    table: str, before: ResolvedDefinition, after: ResolvedDefinition, table_format: TableFormat
+) -> None:
+    """Refuse a definition whose columns or partitions take the place of those that there are.
+
+    Args:
+        table: The full name.
+        before: The definition so far.
+        after: The definition; it may have more columns, the last ones.
+        table_format: The format of the table.
+
+    Raises:
+        MaterializedTableError: The format cannot replace them.
+    """
+    if Capability.REPLACEMENT in table_format.capabilities:
+        return
+    was = [(column.name.lower(), column.type) for column in before.columns]
+    now = [(column.name.lower(), column.type) for column in after.columns]
+    folded = ([c.lower() for c in each.declared.partitioned_by] for each in (before, after))
+    partitions_were, partitions_are = folded
+    if was != now[: len(was)] or partitions_were != partitions_are:
+        raise lacking(table, table_format, Capability.REPLACEMENT)
 
 
 def _not_stored(
