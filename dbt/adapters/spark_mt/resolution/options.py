@@ -21,7 +21,7 @@ from dbt.adapters.spark_mt.resolution.date_patterns import check_pattern
 from dbt.adapters.spark_mt.resolution.durations import parse_duration
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from dbt.adapters.spark_mt.definition.columns import Column, Pairs
     from dbt.adapters.spark_mt.definition.watermark import Watermark
@@ -80,7 +80,6 @@ class TableOptions:
         incremental: Whether a refresh computes only the rows that change.
         verify: The share of refreshes by changes or streams whose rows are compared with those of
             the query.
-        strict_fence: Whether a refresh that cannot exclude every change of others is refused.
     """
 
     date_formatters: Pairs = ()
@@ -88,7 +87,6 @@ class TableOptions:
     watermarks: tuple[Watermark, ...] = ()
     incremental: Incremental = Incremental.AUTO
     verify: float = 0.0
-    strict_fence: bool = False
 
 
 def formatter_column(key: str) -> str | None:
@@ -111,8 +109,12 @@ def read_options(options: Pairs) -> TableOptions:
         else (),
         incremental=Incremental(word) if word in INCREMENTAL_VALUES else Incremental.AUTO,
         verify=_share(by_key.get(VERIFY, "")) or 0.0,
-        strict_fence=_BOOLEANS.get(by_key.get(STRICT_FENCE, "").lower(), False),
     )
+
+
+def wants_strict_fence(options: Mapping[str, str]) -> bool:
+    """Whether a write that cannot exclude every change of others is to be refused."""
+    return _BOOLEANS.get(options.get(STRICT_FENCE, "").lower(), False)
 
 
 def _share(text: str) -> float | None:

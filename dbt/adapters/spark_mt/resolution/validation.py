@@ -17,7 +17,7 @@ from dbt.adapters.spark_mt.query.analyzer import SourceKind
 from dbt.adapters.spark_mt.query.syntax import missing_comma
 from dbt.adapters.spark_mt.query.types import parse_type
 from dbt.adapters.spark_mt.resolution import columns as table_columns
-from dbt.adapters.spark_mt.resolution.options import read_options
+from dbt.adapters.spark_mt.resolution.options import wants_strict_fence
 from dbt.adapters.spark_mt.statements.clauses import CLAUSES
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def check_capabilities(
     wanted: dict[Capability, str] = {Capability.MATERIALIZED_TABLE: ""}
     if definition.declared.clustered_by:
         wanted[Capability.CLUSTERING] = ""
-    if read_options(definition.declared.options).strict_fence:
+    if wants_strict_fence(dict(definition.declared.options)):
         wanted[Capability.STRICT_FENCE] = ""
     there = tuple(there)
     known = {c.name for c in there}

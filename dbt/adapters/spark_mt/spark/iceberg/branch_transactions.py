@@ -21,7 +21,7 @@ from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import TableName, quote, quote_text
 from dbt.adapters.spark_mt.definition.table_format import Capability
 from dbt.adapters.spark_mt.resolution import validation
-from dbt.adapters.spark_mt.resolution.options import STRICT_FENCE
+from dbt.adapters.spark_mt.resolution.options import wants_strict_fence
 from dbt.adapters.spark_mt.spark.formats import iceberg as iceberg_format
 from dbt.adapters.spark_mt.spark.iceberg import transactions
 from dbt.adapters.spark_mt.spark.session.errors import (
@@ -83,7 +83,7 @@ class BranchTransaction:
         found = read(full)
         if found is None:
             return None
-        if found.properties.get(STRICT_FENCE, "").lower() == "true":
+        if wants_strict_fence(found.properties):
             format_ = iceberg_format.OVER_CONNECT
             raise validation.lacking(str(name), format_, Capability.STRICT_FENCE)
         return cls(spark, full, read, found)
