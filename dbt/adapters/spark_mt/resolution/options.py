@@ -9,6 +9,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition import conditions
+from dbt.adapters.spark_mt.definition.capabilities import STRICT_FENCE
 from dbt.adapters.spark_mt.definition.errors import (
     InvalidValueError,
     MaterializedTableError,
@@ -21,7 +22,7 @@ from dbt.adapters.spark_mt.resolution.date_patterns import check_pattern
 from dbt.adapters.spark_mt.resolution.durations import parse_duration
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator
 
     from dbt.adapters.spark_mt.definition.columns import Column, Pairs
     from dbt.adapters.spark_mt.definition.watermark import Watermark
@@ -32,7 +33,6 @@ TYPE_WIDENING = "schema.type-widening"
 TRIGGER_INTERVAL = "continuous.trigger-interval"
 INCREMENTAL = "incremental"
 VERIFY = "verify"
-STRICT_FENCE = "strict-fence"
 RESERVED_PREFIX = "materialized-table"
 DEFAULT_REDACTION = r"(?i)secret|password|token|access[.]?key"
 _TEXT_TYPES = frozenset({"STRING", "CHAR", "VARCHAR"})
@@ -110,11 +110,6 @@ def read_options(options: Pairs) -> TableOptions:
         incremental=Incremental(word) if word in INCREMENTAL_VALUES else Incremental.AUTO,
         verify=_share(by_key.get(VERIFY, "")) or 0.0,
     )
-
-
-def wants_strict_fence(options: Mapping[str, str]) -> bool:
-    """Whether a write that cannot exclude every change of others is to be refused."""
-    return _BOOLEANS.get(options.get(STRICT_FENCE, "").lower(), False)
 
 
 def _share(text: str) -> float | None:
@@ -279,8 +274,7 @@ OPTIONS: tuple[OptionDoc, ...] = (
         STRICT_FENCE,
         "true, false (default)",
         "Refuses to write the table where its format cannot exclude every change of other programs "
-        "during a refresh. That is so for a table of Apache Iceberg over Spark Connect without a "
-        "refresh manager: docs/iceberg.md describes it. Elsewhere it changes nothing.",
+        "during a refresh. docs/connecting.md says where that is so. Elsewhere it changes nothing.",
     ),
     OptionDoc(
         "any other name",

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition import conditions
+from dbt.adapters.spark_mt.definition.capabilities import lacking, wants_strict_fence
 from dbt.adapters.spark_mt.definition.columns import quote
 from dbt.adapters.spark_mt.definition.errors import InvalidDefinitionError, MaterializedTableError
 from dbt.adapters.spark_mt.definition.modes import (
@@ -17,7 +18,6 @@ from dbt.adapters.spark_mt.query.analyzer import SourceKind
 from dbt.adapters.spark_mt.query.syntax import missing_comma
 from dbt.adapters.spark_mt.query.types import parse_type
 from dbt.adapters.spark_mt.resolution import columns as table_columns
-from dbt.adapters.spark_mt.resolution.options import wants_strict_fence
 from dbt.adapters.spark_mt.statements.clauses import CLAUSES
 
 if TYPE_CHECKING:
@@ -33,29 +33,6 @@ if TYPE_CHECKING:
         UpstreamDefinitions,
     )
     from dbt.adapters.spark_mt.query.types import DataType
-
-_ALTERNATIVES = {
-    Capability.MATERIALIZED_TABLE: (
-        " Name the table in a catalog of another format, such as spark_catalog. Its query may read"
-        " tables of this one."
-    ),
-    Capability.LATER_NOT_NULL: (
-        " CREATE OR REPLACE makes a table whose column is NOT NULL from its first row on. It"
-        " computes all rows again."
-    ),
-    Capability.NOT_NULL: (
-        " A refresh manager, or a session whose Spark driver is in its own process, makes such a"
-        " column."
-    ),
-    Capability.REPLACEMENT: (
-        " DROP MATERIALIZED TABLE and CREATE make another table of the name, and compute all rows."
-        " A refresh manager, or a session whose Spark driver is in its own process, replaces it."
-    ),
-    Capability.STRICT_FENCE: (
-        " Here a rollback by another program during a refresh would be undone by it. A refresh"
-        " manager, or a session whose Spark driver is in its own process, finds it first."
-    ),
-}
 
 
 def check_keys(
@@ -118,25 +95,6 @@ def check_capabilities(
     refused = partial(conditions.FORMAT_FEATURE, table=table, format=table_format.title)
     for feature, alternative in _not_stored(definition, table_format):
         yield refused(feature=feature, alternative=alternative)
-
-
-def lacking(
-    table: str, table_format: TableFormat, capability: Capability, subject: str = ""
-) -> MaterializedTableError:
-    """Return the error for a feature that the format of a table lacks.
-
-    Args:
-        table: The full name.
-        table_format: The format.
-        capability: The feature.
-        subject: What needs it, for people.
-    """
-    return conditions.FORMAT_FEATURE(
-        table=table,
-        format=table_format.title,
-        feature=f"{capability.value}{subject}",
-        alternative=_ALTERNATIVES.get(capability, ""),
-    )
 
 
 def check_replacement(

@@ -17,11 +17,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from dbt.adapters.spark_mt.definition import conditions
+from dbt.adapters.spark_mt.definition import capabilities, conditions
 from dbt.adapters.spark_mt.definition.columns import TableName, quote, quote_text
 from dbt.adapters.spark_mt.definition.table_format import Capability
-from dbt.adapters.spark_mt.resolution import validation
-from dbt.adapters.spark_mt.resolution.options import wants_strict_fence
 from dbt.adapters.spark_mt.spark.formats import iceberg as iceberg_format
 from dbt.adapters.spark_mt.spark.iceberg import transactions
 from dbt.adapters.spark_mt.spark.session.errors import (
@@ -83,9 +81,9 @@ class BranchTransaction:
         found = read(full)
         if found is None:
             return None
-        if wants_strict_fence(found.properties):
+        if capabilities.wants_strict_fence(found.properties):
             format_ = iceberg_format.OVER_CONNECT
-            raise validation.lacking(str(name), format_, Capability.STRICT_FENCE)
+            raise capabilities.lacking(str(name), format_, Capability.STRICT_FENCE)
         return cls(spark, full, read, found)
 
     @property
@@ -144,7 +142,7 @@ class BranchTransaction:
         were = [column.lower() for column in self.before.partitioned_by]
         if wanted[: len(kept)] != kept or are != were:
             format_ = iceberg_format.OVER_CONNECT
-            raise validation.lacking(str(self._name), format_, Capability.REPLACEMENT)
+            raise capabilities.lacking(str(self._name), format_, Capability.REPLACEMENT)
         self.add_columns(rows)
         rows = self.fitted(rows)
         self.execute(lambda table: f"INSERT OVERWRITE TABLE {table}\n{rows}")
@@ -156,7 +154,7 @@ class BranchTransaction:
     def change_nullability(self, column: str, *, is_nullable: bool) -> None:
         if not is_nullable:
             format_, subject = iceberg_format.OVER_CONNECT, f" ({quote(column)})"
-            raise validation.lacking(str(self._name), format_, Capability.LATER_NOT_NULL, subject)
+            raise capabilities.lacking(str(self._name), format_, Capability.LATER_NOT_NULL, subject)
         self._alter(f"ALTER COLUMN {quote(column)} DROP NOT NULL")
 
     def publish(self) -> int:

@@ -399,7 +399,7 @@ class IcebergTables(IcebergSources):
     def vacuum(self, session: SparkSession, name: TableName, kept_ms: int) -> None:
         """Let snapshots expire, and remove the files that no snapshot has.
 
-        A branch of a write that was killed holds its snapshots, so it goes first.
+        A branch of a write that was killed holds its snapshots, so it is dropped before that.
 
         The newest snapshot with our metadata stays, also after a compaction. Iceberg refuses to
         remove younger files than of a day: they may be those of a write that runs.
