@@ -328,17 +328,42 @@ def test_a_statement_with_a_new_column_that_is_killed_changes_all_or_nothing(wor
     assert (branches, marks) == ([], [])
 
 
+def test_a_branch_that_expires_during_a_refresh_is_a_conflict(world, before_publishing):
+    world.create(ROWWISE, "")
+
+    def drop_branches():
+        for branch in leftovers(world)[0]:
+            world.session.sql(f"ALTER TABLE {world.name} DROP BRANCH {branch}")
+
+    world.change(CHANGES[0])
+    assert before_publishing(drop_branches) == []
+    world.refreshed(ROWWISE)
+    assert leftovers(world) == ([], [])
+
+
+def test_names_that_need_quotes_and_rows_that_are_marked_as_deleted(world):
+    name, query = f"ice.{world.schema}.`m-1 'x'`", "SELECT id AS `a b`, k, v FROM {t}"
+    modes = "'write.merge.mode' = 'merge-on-read', 'format-version' = '3'"
+    keyed = f"(PRIMARY KEY (`a b`) NOT ENFORCED) TBLPROPERTIES ('incremental' = 'strict', {modes})"
+    world.create(query, keyed, name=name)
+    for statement in CHANGES[1:3]:
+        world.change(statement)
+        world.tables.execute(f"ALTER MATERIALIZED TABLE {name} REFRESH")
+        world.equals(query, statement, name)
+
+
 def test_maintenance_drops_branches_of_killed_writes(world):
     world.create(ROWWISE, "")
-    stale, live = f"{iceberg_format.BRANCH}stale", f"{iceberg_format.BRANCH}live"
+    stale, live = (f"{iceberg_format.BRANCH}{digit * 32}" for digit in "12")
+    of_user = f"{iceberg_format.BRANCH}of_user"
+    world.session.sql(f"ALTER TABLE {world.name} CREATE BRANCH {of_user}")
     world.session.sql(f"ALTER TABLE {world.name} CREATE BRANCH {stale}")
     world.session.sql(f"INSERT INTO {world.name}.branch_{stale} VALUES (1, 'x', 1)")
     world.session.sql(f"INSERT INTO {world.name} VALUES (1, 'x', 1)")
-    for branch in (live, "of_user"):
-        world.session.sql(f"ALTER TABLE {world.name} CREATE BRANCH {branch}")
+    world.session.sql(f"ALTER TABLE {world.name} CREATE BRANCH {live}")
     storage = world.tables._engine.value.storage
     storage.vacuum(TableName("m", world.schema, "ice"), "", 0)
-    assert sorted(leftovers(world)[0]) == sorted((live, "of_user"))
+    assert sorted(leftovers(world)[0]) == sorted((live, of_user))
 
 
 class Writer:

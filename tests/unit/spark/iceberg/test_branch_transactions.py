@@ -13,7 +13,6 @@ from dbt.adapters.spark_mt.spark.iceberg.branch_transactions import (
 from tests.support.errors import raises
 from tests.unit.spark.iceberg import tables_of_snapshots as made
 
-MINE = f"{iceberg_format.BRANCH}mine"
 T = made.TABLE.name
 
 
@@ -100,6 +99,54 @@ def test_a_moved_main_and_other_columns_are_conflicts_before_it_moves():
         assert "DROP BRANCH" in catalog.statements[-1]
 
 
+OTHER = {"schema-id": 0, "fields": made.SCHEMA["fields"][:1]}
+
+
+class SparkError(Exception):
+    """What Spark raises, by its module."""
+
+    __module__ = "pyspark.errors"
+
+
+class Failing(Catalog):
+    """A table that another program changes before a statement, which fails."""
+
+    def __init__(self, phrase, **changes):
+        super().__init__()
+        self._phrase, self._changes = phrase, changes
+
+    def sql(self, statement):
+        if self._phrase in statement:
+            vars(self).update(self._changes)
+            raise SparkError
+        return super().sql(statement)
+
+
+@pytest.mark.parametrize(
+    ("phrase", "changes", "is_conflict"),
+    [
+        ("CREATE BRANCH", {"head": 1}, True),
+        ("CREATE BRANCH", {}, False),
+        ("INSERT", {"tip": None}, True),
+        ("INSERT", {"tip": 2}, False),
+        ("INSERT", {"tip": 2, "schemas": [OTHER]}, True),
+        ("fast_forward", {"head": 1}, True),
+        ("fast_forward", {}, False),
+    ],
+)
+def test_a_statement_that_another_program_lets_fail_is_a_conflict(phrase, changes, is_conflict):
+    with pytest.raises(CommitConflictError if is_conflict else SparkError):
+        written(Failing(phrase, **changes)).publish()
+
+
+def test_a_publication_whose_answer_is_lost_is_found():
+    class Lost(Catalog):
+        def collect(self):
+            raise SparkError
+
+    assert written(Lost()).publish() == 3
+
+
 def test_properties_alone_need_no_branch():
     catalog = Catalog()
     begun = begin(catalog)
@@ -127,12 +174,13 @@ def test_a_column_cannot_be_made_not_null():
 
 def test_branches_of_ours_that_main_has_left_cannot_be_published():
     snapshots = [made.snapshot(1), made.snapshot(2), made.snapshot(3, parent=1)]
+    at_head, before, aside = (f"{iceberg_format.BRANCH}{digit * 32}" for digit in "123")
     names = branches(
         main=20,
-        **{f"{MINE}_at_head": 20, f"{MINE}_before": 10, f"{MINE}_aside": 30, "of_user": 10},
+        **{at_head: 20, before: 10, aside: 30, f"{iceberg_format.BRANCH}of_user": 10, "other": 10},
     )
     found = made.metadata(*snapshots, head=2, **names)
-    assert sorted(unpublishable(found, found.head)) == [f"{MINE}_aside", f"{MINE}_before"]
+    assert unpublishable(found, found.head) == [before, aside]
     assert unpublishable(found, None) == []
 
 

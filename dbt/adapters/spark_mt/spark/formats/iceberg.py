@@ -6,6 +6,7 @@ snapshot. Tables of format version 1 have no sequence numbers.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -97,9 +98,11 @@ STAGED = "materialized-table.iceberg-staged."
 """How properties begin that name a column which a write added and has not published. The value is
 the branch of the write."""
 BRANCH = "materialized_table_"
-"""How the names of the branches begin to which refreshes over Spark Connect write."""
+"""How the names of the branches begin to which refreshes over Spark Connect write. 32 hexadecimal
+digits follow, which a branch of a user hardly has."""
 NOT_NULL_EXISTS, NULLS = "NotNullExistsError", "NullsError"
 """Conditions that `iceberg.tables` raises as errors of these names."""
+_BRANCH = re.compile(rf"{BRANCH}[0-9a-f]{{32}}")
 CATALOG = "org.apache.iceberg.spark.SparkCatalog"
 CACHE = "cache-enabled"
 EXTENSIONS_KEY = "spark.sql.extensions"
@@ -171,6 +174,11 @@ OVER_CONNECT = replace(
     capabilities=frozenset({table_format.Capability.MATERIALIZED_TABLE}),
 )
 """The format where Spark's driver is another process: commits are made by statements only."""
+
+
+def is_our_branch(name: str) -> bool:
+    """Whether a branch is one to which a refresh has written, by its name."""
+    return _BRANCH.fullmatch(name) is not None
 
 
 def fence_property(fence: str) -> str:

@@ -14,6 +14,7 @@ definition.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -22,15 +23,11 @@ from dbt.adapters.spark_mt.definition.columns import TableName, quote, quote_tex
 from dbt.adapters.spark_mt.definition.table_format import Capability
 from dbt.adapters.spark_mt.spark.formats import iceberg as iceberg_format
 from dbt.adapters.spark_mt.spark.iceberg import transactions
-from dbt.adapters.spark_mt.spark.session.errors import (
-    is_spark_error,
-    suppress_spark_errors,
-    unlogged,
-)
+from dbt.adapters.spark_mt.spark.session import errors as spark_errors
 from dbt.adapters.spark_mt.spark.session.types import ddl_type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructField
@@ -98,7 +95,12 @@ class BranchTransaction:
 
     def execute(self, statement: Callable[[str], str]) -> None:
         self._open()
-        self._spark.sql(statement(f"{self._name.sql}.{quote(f'branch_{self._branch}')}"))
+        with self._finding_conflicts(self._is_other):
+            self._spark.sql(statement(f"{self._name.sql}.{quote(f'branch_{self._branch}')}"))
+
+    def _is_other(self, found: TableMetadata) -> bool:
+        """Whether the branch is gone, or the columns are no longer those of the statements."""
+        return self._branch not in found.branches or _identified(found) != self._columns
 
     def add_columns(self, rows: str) -> None:
         """As `Transaction.add_columns`: at once, marked as columns that are not published.
@@ -112,7 +114,6 @@ class BranchTransaction:
         others = [quote(name) for name in wanted if name in left - known]
         missing = [f for name, f in wanted.items() if name not in there or name in left - known]
         self._staged = tuple(f.name for n, f in wanted.items() if n in left or n not in there)
-        self._added = tuple(field.name for field in missing)
         if not self._staged:
             return
         marks = {iceberg_format.STAGED + column: self._branch for column in self._staged}
@@ -121,12 +122,13 @@ class BranchTransaction:
             self._alter(f"DROP COLUMNS ({', '.join(others)})")
         if missing:
             try:
-                with unlogged():
+                with spark_errors.unlogged():
                     self._alter(f"ADD COLUMNS ({', '.join(map(_declared, missing))})")
             except Exception as error:
-                if not is_spark_error(error) or self._lacks(missing):
+                if not spark_errors.is_spark_error(error) or self._lacks(missing):
                     raise
                 raise self._conflict() from error
+        self._added = tuple(field.name for field in missing)
         self._columns = _identified(self.now)
 
     def replace(self, rows: str, partitioned_by: Sequence[str]) -> None:
@@ -170,10 +172,12 @@ class BranchTransaction:
             tip = self._publishable(now)
             previous = self._fast_forwarded()
         self._set_properties(self._changed)
-        marks = (iceberg_format.STAGED + column for column in self._staged)
-        self._unset_properties((*self._removed, *marks))
         if tip is None:
+            self._unset_properties(self._removed)
             return self.now.newest
+        marks = (iceberg_format.STAGED + column for column in self._staged)
+        gone = dict.fromkeys((*self._removed, *marks, *transactions.obsolete_marks(now)))
+        self._unset_properties([*gone])
         self._drop_branches([self._branch, *unpublishable(now, tip)])
         if previous != expected:
             raise self._undone(expected, previous, tip)
@@ -184,7 +188,7 @@ class BranchTransaction:
         if self._is_open:
             self._drop_branches([self._branch])
         if self._added and not self._may_be_published:
-            with suppress_spark_errors():
+            with spark_errors.suppress_spark_errors():
                 self._drop_added()
 
     def _drop_added(self) -> None:
@@ -203,16 +207,36 @@ class BranchTransaction:
             return
         head = self.before.head
         at = "" if head is None else f" AS OF VERSION {head.id}"
-        self._alter(f"CREATE BRANCH {quote(self._branch)}{at}")
+        with self._finding_conflicts(self._is_moved):
+            self._alter(f"CREATE BRANCH {quote(self._branch)}{at}")
         self._is_open = True
-        if head is None and self.now.head is not None:
+        if head is None and self._is_moved(self.now):
             raise self._conflict()
+
+    def _is_moved(self, found: TableMetadata) -> bool:
+        """Whether `main` is no longer where it was when the transaction began."""
+        return _id(found.head) != _id(self.before.head)
+
+    @contextmanager
+    def _finding_conflicts(self, is_conflict: Callable[[TableMetadata], bool]) -> Iterator[None]:
+        """Turn a failure into a conflict if the table is now one in which it had to fail."""
+        try:
+            yield
+        except Exception as error:
+            is_of_spark = spark_errors.is_spark_error(error)
+            if not is_of_spark or spark_errors.failure_of(error).is_cancelled:
+                raise
+            with spark_errors.suppress_spark_errors():
+                found = self._read(self._name)
+                if found is None or found.uuid != self.before.uuid or is_conflict(found):
+                    raise self._conflict() from error
+            raise
 
     def _publishable(self, now: TableMetadata) -> Snapshot:
         """Return the end of the branch, if `main` and the columns are as they were."""
         tip = now.branches.get(self._branch)
-        is_moved = _id(now.head) != _id(self.before.head)
-        if tip is None or is_moved or _identified(now)[: len(self._columns)] != self._columns:
+        are_columns_kept = _identified(now)[: len(self._columns)] == self._columns
+        if tip is None or self._is_moved(now) or not are_columns_kept:
             raise self._conflict()
         return tip
 
@@ -222,18 +246,18 @@ class BranchTransaction:
         arguments = f"table => {self._in_catalog}, branch => 'main', to => {branch}"
         self._may_be_published = True
         try:
-            with unlogged():
+            with spark_errors.unlogged():
                 row = self._call("fast_forward", arguments).collect()[0]
             return int(row["previous_ref"] or 0)
         except Exception as error:
-            if not is_spark_error(error):
+            if not spark_errors.is_spark_error(error):
                 raise
             now = self.now
             tip = now.branches.get(self._branch)
             if tip is not None and now.head is not None and now.leads_to(tip, now.head):
                 return before_move(now, tip)  # the catalog has moved it, and its answer was lost
             self._may_be_published = False
-            if _id(now.head) != _id(self.before.head):
+            if self._is_moved(now):
                 raise self._conflict() from error
             raise
 
@@ -266,7 +290,7 @@ class BranchTransaction:
     def _drop_branches(self, branches: Sequence[str]) -> None:
         """Drop branches; the next write finds those that cannot be dropped now."""
         for branch in branches:
-            with suppress_spark_errors():
+            with spark_errors.suppress_spark_errors():
                 self._alter(f"DROP BRANCH IF EXISTS {quote(branch)}")
 
     def _set_properties(self, properties: Mapping[str, str]) -> None:
@@ -298,7 +322,7 @@ def unpublishable(metadata: TableMetadata, head: Snapshot | None) -> list[str]:
     return [
         name
         for name, tip in metadata.branches.items()
-        if name.startswith(iceberg_format.BRANCH) and not metadata.leads_to(head, tip)
+        if iceberg_format.is_our_branch(name) and not metadata.leads_to(head, tip)
     ]
 
 

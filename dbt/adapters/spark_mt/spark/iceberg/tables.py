@@ -496,7 +496,7 @@ def _abandoned(metadata: TableMetadata, before_ms: int) -> list[str]:
     old = (
         name
         for name, tip in metadata.branches.items()
-        if name.startswith(iceberg_format.BRANCH) and tip.timestamp_ms < before_ms
+        if iceberg_format.is_our_branch(name) and tip.timestamp_ms < before_ms
     )
     return sorted({*unpublishable(metadata, metadata.head), *old})
 

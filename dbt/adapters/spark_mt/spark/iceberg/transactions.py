@@ -9,8 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from dbt.adapters.spark_mt.definition.codec import decode_definition
 from dbt.adapters.spark_mt.definition.columns import quote
+from dbt.adapters.spark_mt.definition.errors import UnreadableDefinitionError
+from dbt.adapters.spark_mt.planning.properties import DEFINITION
 from dbt.adapters.spark_mt.spark.formats import iceberg as iceberg_format
+from dbt.adapters.spark_mt.spark.iceberg.history import commit_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -86,9 +90,38 @@ class Begin(Protocol):
 
 
 def staged(metadata: TableMetadata) -> tuple[str, ...]:
-    """Return the columns of a table that a write has added and not yet published."""
+    """Return the columns of a table that a write has added and not yet published.
+
+    A process that was killed after it had published them leaves their marks. So a column counts
+    only if no definition of the table has it, neither the property nor that of a snapshot.
+    """
     marked = iceberg_format.FORMAT.staged_columns(metadata.properties)
-    return tuple(column for column in metadata.columns if column.lower() in marked)
+    if not marked:
+        return ()
+    known = _published_columns(metadata)
+    if known is None:
+        return ()
+    return tuple(c for c in metadata.columns if c.lower() in marked - known)
+
+
+def obsolete_marks(metadata: TableMetadata) -> tuple[str, ...]:
+    """Return the properties that mark columns which are published, or gone."""
+    kept = {column.lower() for column in staged(metadata)}
+    prefix = iceberg_format.STAGED
+    keys = (key for key in metadata.properties if key.startswith(prefix))
+    return tuple(key for key in keys if key.removeprefix(prefix).lower() not in kept)
+
+
+def _published_columns(metadata: TableMetadata) -> set[str] | None:
+    """Return the columns, in lower case, of the definitions of a table; None if one is unknown."""
+    commits = (commit_of(each) for each in metadata.ancestry(metadata.head))
+    newest = next((each.definition for each in commits if each and each.definition), None)
+    texts = filter(None, (metadata.properties.get(DEFINITION), newest))
+    try:
+        found = [decode_definition(text, "") for text in texts]
+    except UnreadableDefinitionError:
+        return None
+    return {column.name.lower() for each in found for column in each.resolved.columns}
 
 
 def fitted(spark: SparkSession, metadata: TableMetadata, rows: str) -> str:
