@@ -147,6 +147,39 @@ def test_a_publication_whose_answer_is_lost_is_found():
     assert written(Lost()).publish() == 3
 
 
+class CommitFailedError(SparkError):
+    """What Iceberg's CommitFailedException becomes."""
+
+    __module__ = "pyspark.errors"
+
+    def getCondition(self):  # noqa: N802 - of PySpark
+        return "ICEBERG_COMMIT_FAILED"
+
+    def getSqlState(self):  # noqa: N802 - of PySpark
+        return ""
+
+    def getQueryContext(self):  # noqa: N802 - of PySpark
+        return ()
+
+
+@pytest.mark.parametrize("phrase", ["CREATE BRANCH", "fast_forward", "SET TBLPROPERTIES"])
+def test_a_change_of_other_metadata_lets_a_statement_run_again(phrase, monkeypatch):
+    monkeypatch.setattr("time.sleep", lambda _: None)
+
+    class Contended(Catalog):
+        failures = 0
+
+        def sql(self, statement):
+            if phrase in statement and self.failures < 2:
+                self.failures += 1
+                raise CommitFailedError
+            return super().sql(statement)
+
+    catalog = Contended()
+    assert written(catalog).publish() == 3
+    assert catalog.failures == 2
+
+
 def test_properties_alone_need_no_branch():
     catalog = Catalog()
     begun = begin(catalog)

@@ -14,8 +14,10 @@ definition.
 
 from __future__ import annotations
 
+import random
+import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 from uuid import uuid4
 
 from dbt.adapters.spark_mt.definition import capabilities, conditions
@@ -33,6 +35,11 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructField
 
     from dbt.adapters.spark_mt.spark.iceberg.metadata import Snapshot, TableMetadata
+
+
+_T = TypeVar("_T")
+_ATTEMPTS = 6
+_WAIT_S = 0.1
 
 
 class BranchTransaction:
@@ -247,7 +254,7 @@ class BranchTransaction:
         self._may_be_published = True
         try:
             with spark_errors.unlogged():
-                row = self._call("fast_forward", arguments).collect()[0]
+                row = self._again(lambda: self._call("fast_forward", arguments).collect()[0])
             return int(row["previous_ref"] or 0)
         except Exception as error:
             if not spark_errors.is_spark_error(error):
@@ -257,7 +264,7 @@ class BranchTransaction:
             if tip is not None and now.head is not None and now.leads_to(tip, now.head):
                 return before_move(now, tip)  # the catalog has moved it, and its answer was lost
             self._may_be_published = False
-            if self._is_moved(now):
+            if self._is_moved(now) or self._is_other(now):
                 raise self._conflict() from error
             raise
 
@@ -303,7 +310,24 @@ class BranchTransaction:
             self._alter(f"UNSET TBLPROPERTIES IF EXISTS ({', '.join(map(quote_text, keys))})")
 
     def _alter(self, change: str) -> None:
-        self._spark.sql(f"ALTER TABLE {self._name.sql} {change}")
+        self._again(lambda: self._spark.sql(f"ALTER TABLE {self._name.sql} {change}"))
+
+    def _again(self, run: Callable[[], _T]) -> _T:
+        """Run a statement again that lost against another change of the metadata.
+
+        Iceberg does so itself for properties, and not for branches. A branch that is made or
+        dropped is such a change, and moves `main` nowhere.
+        """
+        for attempt in range(1, _ATTEMPTS):
+            try:
+                with spark_errors.unlogged():
+                    return run()
+            except Exception as error:  # noqa: PERF203 - of few attempts
+                is_of_spark = spark_errors.is_spark_error(error)
+                if not is_of_spark or not spark_errors.failure_of(error).is_conflict:
+                    raise
+                time.sleep(random.uniform(0, _WAIT_S * attempt))  # noqa: S311 - no secret
+        return run()
 
     def _schema(self, relation: str) -> Sequence[StructField]:
         return self._spark.sql(f"SELECT * FROM {relation}").schema.fields
