@@ -76,7 +76,7 @@ class BranchTransaction:
         spark: SparkSession,
         name: TableName,
     ) -> BranchTransaction | None:
-        """As `transactions.Begin`.
+        """Begin a transaction on the table of a name; None where there is none.
 
         Raises:
             MaterializedTableError: The table has the option strict-fence.

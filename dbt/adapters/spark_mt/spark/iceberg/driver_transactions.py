@@ -48,6 +48,7 @@ class DriverTransaction:
 
     @classmethod
     def begin(cls, spark: SparkSession, name: TableName) -> DriverTransaction | None:
+        """Begin a transaction on the table of a name; None where there is none."""
         table = metadata.loaded(spark, name)
         catalog = name.catalog or str(spark.catalog.currentCatalog())
         return None if table is None else cls(spark, table, catalog)

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.execution.table_format import TableColumns
     from dbt.adapters.spark_mt.spark.iceberg.history import IcebergHistory
     from dbt.adapters.spark_mt.spark.iceberg.metadata import TableMetadata
-    from dbt.adapters.spark_mt.spark.iceberg.transactions import Begin, Transaction
+    from dbt.adapters.spark_mt.spark.iceberg.transactions import Transaction
     from dbt.adapters.spark_mt.spark.query.sources import SparkSourceReader
 
 _BATCH = "__materialized_table_batch"
@@ -150,22 +150,15 @@ class IcebergTables(IcebergSources):
 
     Each method that changes rows or columns takes part in the transaction of `commit`. Without one
     it has a transaction of its own.
-
-    Args:
-        spark: The session whose catalogs have the tables.
-        history: Reads their metadata.
-        begin: Begins transactions.
     """
 
-    def __init__(
-        self,
-        spark: SparkSession,
-        history: IcebergHistory,
-        begin: Begin = DriverTransaction.begin,
-    ) -> None:
+    def __init__(self, spark: SparkSession, history: IcebergHistory) -> None:
         super().__init__(spark, history)
-        self._begin = begin
         self._open: WeakKeyDictionary[SparkSession, Transaction] = WeakKeyDictionary()
+
+    def _begin(self, session: SparkSession, name: TableName) -> Transaction | None:
+        """Begin a transaction on the table of a name; None where there is none."""
+        return DriverTransaction.begin(session, name)
 
     def stream_source(
         self, session: SparkSession, name: TableName, reader: SparkSourceReader
@@ -475,11 +468,11 @@ class ConnectTables(IcebergTables):
 
     format = iceberg_format.OVER_CONNECT
 
-    def __init__(self, spark: SparkSession, history: IcebergHistory) -> None:
+    def _begin(self, session: SparkSession, name: TableName) -> Transaction | None:
         def read(name: TableName) -> TableMetadata | None:
-            return history.metadata(TableRef(name, self.format.name, ""))
+            return self.history.metadata(TableRef(name, self.format.name, ""))
 
-        super().__init__(spark, history, partial(BranchTransaction.begin, read))
+        return BranchTransaction.begin(read, session, name)
 
 
 @contextmanager

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.spark.iceberg.metadata import TableMetadata
 
 
@@ -80,13 +79,6 @@ class Transaction(Protocol):
 
     def abandon(self) -> None:
         """Remove what the transaction wrote, where it is not published."""
-
-
-class Begin(Protocol):
-    """Begins transactions."""
-
-    def __call__(self, spark: SparkSession, name: TableName) -> Transaction | None:
-        """Begin a transaction on the table of a name; None where there is none."""
 
 
 def staged(metadata: TableMetadata) -> tuple[str, ...]:
