@@ -66,7 +66,7 @@ clients: setup ## plain SQL of dbt-spark, dbt v2 and SQLMesh, in environments wi
 	@tests/clients/setup.sh
 	@$(python) tools/run_suites.py -- tests/clients/
 
-iceberg: setup ## tables and sources of Apache Iceberg, with Spark 4.1 in an environment of its own, and in a Hive Metastore on PostgreSQL; 25 minutes
+iceberg: setup ## tables and sources of Apache Iceberg, with Spark 4.1 in an environment of its own, and in a Hive Metastore on PostgreSQL; 40 minutes
 	@tests/iceberg/setup.sh
 	@.work/iceberg/venv/bin/python -m pytest -q -p no:cacheprovider tests/iceberg
 
