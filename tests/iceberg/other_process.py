@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from dbt.adapters.spark_mt.api import MaterializedTables
-from dbt.adapters.spark_mt.spark.iceberg.transactions import Transaction
+from dbt.adapters.spark_mt.spark.iceberg.driver_transactions import DriverTransaction
 from tests.functional.engine.conftest import started
 
 STEPS = {"begun": ("begin", True), "written": ("execute", True), "publishing": ("publish", False)}
@@ -70,7 +70,7 @@ def _answer(spark, request):
 def _end_at(spark, step):
     jvm = spark.sparkContext._jvm.java.lang.ProcessHandle.current().pid()
     method, is_after = STEPS.get(step, ("publish", True))
-    inner = getattr(Transaction, method)
+    inner = getattr(DriverTransaction, method)
 
     def ending(*arguments):
         if is_after:
@@ -78,7 +78,7 @@ def _end_at(spark, step):
         os.kill(jvm, signal.SIGKILL)
         os._exit(1)
 
-    setattr(Transaction, method, ending)
+    setattr(DriverTransaction, method, ending)
 
 
 def main():

@@ -7,7 +7,7 @@ import pytest
 from dbt.adapters.spark_mt.api import MaterializedTables
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.spark.iceberg.transactions import Transaction
+from dbt.adapters.spark_mt.spark.iceberg.driver_transactions import DriverTransaction
 from tests.functional.engine.oracle import outcome, rows
 from tests.iceberg.conftest import in_each_catalog
 
@@ -142,7 +142,7 @@ def test_a_write_of_a_user_before_the_publication_is_kept_and_the_refresh_comes_
     world, monkeypatch
 ):
     world.create(ROWWISE, "")
-    publish, others = Transaction.publish, []
+    publish, others = DriverTransaction.publish, []
 
     def publish_late(self):
         if not others:
@@ -150,7 +150,7 @@ def test_a_write_of_a_user_before_the_publication_is_kept_and_the_refresh_comes_
             world.session.sql(f"DELETE FROM {world.name} WHERE id = 1")
         return publish(self)
 
-    monkeypatch.setattr(Transaction, "publish", publish_late)
+    monkeypatch.setattr(DriverTransaction, "publish", publish_late)
     world.change(CHANGES[0])
     world.tables.refresh(world.name, force=True)
     world.equals(ROWWISE)

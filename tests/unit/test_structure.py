@@ -342,7 +342,7 @@ TESTED_BY = {
     "spark.catalog.commit": "functional/engine/test_failures.py",
     "spark.delta.row_changes": "functional/refreshes/test_row_replacement.py",
     "spark.delta.small_tables": "functional/refreshes/test_small_tables.py",
-    "spark.iceberg.transactions": "iceberg/test_table_format.py",
+    "spark.iceberg.driver_transactions": "iceberg/test_table_format.py",
     "spark.tables.table_store": "functional/engine/test_behaviour.py",
     "resolution.date_patterns": "unit/planning/test_schedule_periods.py",
     "spark.session.driver_files": "functional/engine/test_driver_files.py",

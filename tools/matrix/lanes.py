@@ -195,6 +195,7 @@ CORE = {
 
 ICEBERG = {
     "tests/iceberg/": (
+        "test_connect_tables.py::test_columns_are_appended",
         "test_dbt.py::TestMaterializedTable",
         "test_dbt_1_12.py",
         "test_sources.py::test_changes_of_both_formats_meet_in_a_join",

@@ -10,8 +10,9 @@ from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.errors import InvalidDefinitionError
 from dbt.adapters.spark_mt.definition.table_format import Capability
 from tests.behaviour.adoption import adopt
+from tests.behaviour.alterations import SMALL
 from tests.behaviour.memory import MemoryTables
-from tests.behaviour.suite import SUMS, create, or_alter, prepare
+from tests.behaviour.suite import KEYS, SUMS, create, or_alter, prepare
 from tests.support.errors import raises
 from tests.support.memory.table_format import FORMAT
 
@@ -22,7 +23,9 @@ STRICT, LOOSE = "(k INT NOT NULL, total BIGINT)", "(k INT, total BIGINT)"
 def tables():
     made = MemoryTables()
     prepare(made)
-    return with_capabilities(made, Capability.MATERIALIZED_TABLE)
+    return with_capabilities(
+        made, Capability.MATERIALIZED_TABLE, Capability.NOT_NULL, Capability.REPLACEMENT
+    )
 
 
 def with_capabilities(tables, *capabilities):
@@ -78,6 +81,43 @@ def test_not_null_is_there_from_the_first_row_or_after_a_replacement(tables):
         or_alter(tables, SUMS, STRICT)
     create(tables, SUMS, STRICT, "CREATE OR REPLACE")
     or_alter(tables, SUMS, STRICT)
+
+
+def test_columns_are_replaced_only_by_a_format_that_can(tables):
+    widening = "WITH ('schema.type-widening' = 'true')"
+    tables.learn(SMALL, "k INT; total INT", lambda _: [])
+    create(tables, SMALL, widening)
+    before = tables.stored("t")
+    lacking = with_capabilities(tables, Capability.MATERIALIZED_TABLE)
+    for query, clauses, form in (
+        (SUMS, widening, "CREATE OR ALTER"),
+        (KEYS, "", "CREATE OR REPLACE"),
+        (SMALL, "PARTITIONED BY (k)", "CREATE OR REPLACE"),
+    ):
+        with raises(conditions.FORMAT_FEATURE) as raised:
+            create(lacking, query, clauses, form)
+        assert raised.value.parameters["feature"] == Capability.REPLACEMENT.value
+        assert tables.stored("t") == before
+    create(lacking, SMALL, "COMMENT 'new'", "CREATE OR REPLACE")
+
+
+def test_a_fence_is_strict_only_in_a_format_that_can(tables):
+    clause = "WITH ('strict-fence' = 'TRUE')"
+    with raises(conditions.FORMAT_FEATURE) as raised:
+        create(tables, SUMS, clause)
+    assert "rollback by another program" in str(raised.value)
+    create(with_capabilities(tables, *Capability), SUMS, clause)
+    with raises(conditions.INVALID_OPTION):
+        create(tables, SUMS, "WITH ('strict-fence' = 'yes')", "CREATE OR REPLACE")
+
+
+def test_not_null_is_refused_where_no_column_can_have_it(tables):
+    lacking = with_capabilities(tables, Capability.MATERIALIZED_TABLE)
+    for form in ("CREATE", "CREATE OR REPLACE"):
+        with raises(conditions.FORMAT_FEATURE) as raised:
+            create(lacking, SUMS, STRICT, form)
+        assert raised.value.parameters["feature"] == "NOT NULL (`k`)"
+        create(lacking, SUMS, LOOSE, form)
 
 
 def test_a_plain_table_is_adopted_with_the_features_of_its_format(tables):

@@ -2,11 +2,17 @@ from dataclasses import replace
 
 import pytest
 
+from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import ColumnSpec
 from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.definition.table_format import Capability
-from dbt.adapters.spark_mt.resolution.validation import check_capabilities, result_problems
+from dbt.adapters.spark_mt.resolution.validation import (
+    check_capabilities,
+    check_replacement,
+    result_problems,
+)
 from dbt.adapters.spark_mt.spark.formats.delta import FORMAT
+from tests.support.errors import raises
 from tests.unit.builders import columns, resolve
 
 
@@ -60,7 +66,11 @@ def test_a_query_that_gives_one_name_twice_goes_by_the_order_of_its_names():
     assert "`b`" in problem
 
 
-PLAIN = replace(FORMAT, title="Plain", capabilities=frozenset({Capability.MATERIALIZED_TABLE}))
+PLAIN = replace(
+    FORMAT,
+    title="Plain",
+    capabilities=frozenset({Capability.MATERIALIZED_TABLE, Capability.NOT_NULL}),
+)
 
 
 def lacks(definition, there=(), table_format=PLAIN):
@@ -81,11 +91,19 @@ def test_a_format_refuses_the_features_that_it_lacks():
 
 def test_each_capability_is_refused_where_it_lacks():
     specs = (ColumnSpec("a", "INT", not_null=True), ColumnSpec("b", "DECIMAL(10,2)"))
-    declared = DeclaredDefinition("SELECT 1", columns=specs, clustered_by=("b",))
+    options = (("strict-fence", "true"),)
+    declared = DeclaredDefinition("SELECT 1", columns=specs, clustered_by=("b",), options=options)
     definition = resolve(declared, "a INT; b DECIMAL(10,2)")
     for capability in Capability:
         lacking = replace(PLAIN, capabilities=frozenset(Capability) - {capability})
-        (feature,) = lacks(definition, columns("a INT; b STRING"), lacking)
+        there = "b STRING" if capability is Capability.NOT_NULL else "a INT; b STRING"
+        if capability is Capability.REPLACEMENT:
+            was = resolve(DeclaredDefinition("SELECT 1"), "a INT; b STRING")
+            with raises(conditions.FORMAT_FEATURE):
+                check_replacement("t", was, definition, lacking)
+            check_replacement("t", was, definition, FORMAT)
+            continue
+        (feature,) = lacks(definition, columns(there), lacking)
         assert feature.startswith(capability.value)
 
 

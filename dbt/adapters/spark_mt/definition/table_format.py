@@ -40,6 +40,9 @@ class Capability(Enum):
     MATERIALIZED_TABLE = "the rows of a materialized table"
     CLUSTERING = "CLUSTER BY"
     LATER_NOT_NULL = "NOT NULL on a column that allows NULL so far"
+    NOT_NULL = "NOT NULL"
+    REPLACEMENT = "other columns or partitions in place of those that they have"
+    STRICT_FENCE = "the option strict-fence"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +121,8 @@ class TableFormat:
             copy of the table is distinguished from it.
         constraint_prefix: How properties begin that list the constraints of a table, whose names
             follow in lower case.
+        staged_prefix: How properties begin that list columns which a write has added to a table
+            and not yet published; their names follow. Empty where a write adds both at once.
         maintained: How properties begin that the format sets without being asked.
         name_mapping: Properties by which columns may have names that files do not take.
         system_properties: Properties of tables of which only the newest version is read.
@@ -143,6 +148,7 @@ class TableFormat:
     title: str
     identity_property: str
     constraint_prefix: str
+    staged_prefix: str = ""
     maintained: tuple[str, ...] = ()
     name_mapping: Mapping[str, str] = field(default_factory=dict)
     system_properties: Mapping[str, str] = field(default_factory=dict)
@@ -175,6 +181,12 @@ class TableFormat:
         """Return the names of the constraints of a table with these properties."""
         prefix = self.constraint_prefix
         return frozenset(key.removeprefix(prefix) for key in properties if key.startswith(prefix))
+
+    def staged_columns(self, properties: Iterable[str]) -> frozenset[str]:
+        """Return the columns, in lower case, that a write added and has not yet published."""
+        prefix = self.staged_prefix
+        found = [key for key in properties if prefix and key.startswith(prefix)]
+        return frozenset(key.removeprefix(prefix).lower() for key in found)
 
 
 @dataclass(frozen=True)

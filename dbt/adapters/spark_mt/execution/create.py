@@ -31,6 +31,7 @@ from dbt.adapters.spark_mt.execution.results import Action, StatementOutcome
 from dbt.adapters.spark_mt.execution.start_modes import begin, begin_again, filling
 from dbt.adapters.spark_mt.planning import planner, steps
 from dbt.adapters.spark_mt.query.operator_builder import definition_tree
+from dbt.adapters.spark_mt.resolution import validation
 from dbt.adapters.spark_mt.resolution.resolver import StatementContext
 from dbt.adapters.spark_mt.statements.clauses import Effect
 from dbt.adapters.spark_mt.statements.nodes import CreateForm
@@ -147,6 +148,7 @@ def plan_change(
     if not changes:
         return Planned(steps.Plan(table.name, ()), Action.UNCHANGED)
     raise_if_incompatible(table.name, definition, resolution.definition, changes)
+    _check_replacement(environment, table, resolution)
     who = environment.owner()
     owner = who if declares and who else definition.owner
     definition = replace(definition, owner=owner, changed_by=None if who == owner else who)
@@ -154,6 +156,15 @@ def plan_change(
     if not any(change.effect is Effect.CONTENT for change in changes):
         return Planned(_plan_without_rows(table, resolution, changes), Action.ALTERED)
     return _plan_rows(environment, table, resolution, changes)
+
+
+def _check_replacement(
+    environment: Environment, table: StoredTable | InconsistentTable, resolution: Resolution
+) -> None:
+    """Refuse other columns or partitions of a table whose format cannot replace them."""
+    before, after = table.definition.resolved, resolution.definition
+    format_ = environment.format_of(table.name)
+    validation.check_replacement(str(table.name), before, after, format_)
 
 
 def _plan_rows(
@@ -407,6 +418,8 @@ class Definitions:
                 errors=(conditions.CANNOT_PARTITION_CLUSTERED(table=name),)
             )
         resolution = self._env.resolve(name, statement.declared, None, statement_context)
+        if not isinstance(found, Unreadable):
+            _check_replacement(self._env, found, resolution)
         begun = begin(self._env, name, resolution, "REPLACE")
         choice = choose_for(begun.resolution, begun.baseline)
         plan = planner.plan_replace(found, begun.resolution, begun.run, choice, self._env.owner())

@@ -160,7 +160,7 @@ def _checked_table(
     *,
     published: StoredDefinition | None,
 ) -> FoundTable:
-    metadata, columns = history.newest, table.columns()
+    metadata, columns = history.newest, _published_columns(table, definition)
     seq = _seq(history, definition.fence)
     if problem := _inconsistency(definition, columns):
         return InconsistentTable(table.name, problem, seq, definition)
@@ -261,6 +261,16 @@ def _unreadable(
         ),
         seq=_seq(history, published.fence if published else 0),
     )
+
+
+def _published_columns(table: Table, definition: StoredDefinition) -> tuple[Column, ...]:
+    """Return the columns of a table without those that a write added and has not yet published."""
+    staged = table.format.staged_columns(table.properties)
+    if not staged:
+        return table.columns()
+    known = {column.name.lower() for column in definition.resolved.columns}
+    hidden = staged - known
+    return tuple(column for column in table.columns() if column.name.lower() not in hidden)
 
 
 def _inconsistency(definition: StoredDefinition, columns: tuple[Column, ...]) -> str:

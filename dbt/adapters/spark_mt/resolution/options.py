@@ -9,6 +9,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition import conditions
+from dbt.adapters.spark_mt.definition.capabilities import STRICT_FENCE
 from dbt.adapters.spark_mt.definition.errors import (
     InvalidValueError,
     MaterializedTableError,
@@ -44,6 +45,7 @@ _KNOWN = (
     query_options.PROCESS_FUNCTION,
     INCREMENTAL,
     VERIFY,
+    STRICT_FENCE,
 )
 
 
@@ -60,7 +62,11 @@ class Incremental(Enum):
 
 
 INCREMENTAL_VALUES = tuple(value.value for value in Incremental)
-_WORDS: dict[str, Collection[str]] = {TYPE_WIDENING: _BOOLEANS, INCREMENTAL: INCREMENTAL_VALUES}
+_WORDS: dict[str, Collection[str]] = {
+    TYPE_WIDENING: _BOOLEANS,
+    INCREMENTAL: INCREMENTAL_VALUES,
+    STRICT_FENCE: _BOOLEANS,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,6 +269,12 @@ OPTIONS: tuple[OptionDoc, ...] = (
         "of a hundred, `1` each. If rows differ, all rows are computed again, and the finding is "
         "shown until a later verification finds equal rows. Each verification computes the query "
         "once. docs/refresh.md describes it.",
+    ),
+    OptionDoc(
+        STRICT_FENCE,
+        "true, false (default)",
+        "Refuses to write the table where its format cannot exclude every change of other programs "
+        "during a refresh. docs/connecting.md says where that is so. Elsewhere it changes nothing.",
     ),
     OptionDoc(
         "any other name",

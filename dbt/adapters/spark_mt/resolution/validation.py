@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition import conditions
+from dbt.adapters.spark_mt.definition.capabilities import lacking, wants_strict_fence
 from dbt.adapters.spark_mt.definition.columns import quote
 from dbt.adapters.spark_mt.definition.errors import InvalidDefinitionError, MaterializedTableError
 from dbt.adapters.spark_mt.definition.modes import (
@@ -32,17 +33,6 @@ if TYPE_CHECKING:
         UpstreamDefinitions,
     )
     from dbt.adapters.spark_mt.query.types import DataType
-
-_ALTERNATIVES = {
-    Capability.MATERIALIZED_TABLE: (
-        " Name the table in a catalog of another format, such as spark_catalog. Its query may read"
-        " tables of this one."
-    ),
-    Capability.LATER_NOT_NULL: (
-        " CREATE OR REPLACE makes a table whose column is NOT NULL from its first row on. It"
-        " computes all rows again."
-    ),
-}
 
 
 def check_keys(
@@ -90,16 +80,45 @@ def check_capabilities(
     wanted: dict[Capability, str] = {Capability.MATERIALIZED_TABLE: ""}
     if definition.declared.clustered_by:
         wanted[Capability.CLUSTERING] = ""
+    if wants_strict_fence(dict(definition.declared.options)):
+        wanted[Capability.STRICT_FENCE] = ""
+    there = tuple(there)
+    known = {c.name for c in there}
+    if new := [c.name for c in definition.columns if not c.nullable and c.name not in known]:
+        wanted[Capability.NOT_NULL] = f" ({', '.join(map(quote, new))})"
     nullable = {c.name for c in there if c.nullable}
     if later := [c.name for c in definition.columns if not c.nullable and c.name in nullable]:
         wanted[Capability.LATER_NOT_NULL] = f" ({', '.join(map(quote, later))})"
-    refused = partial(conditions.FORMAT_FEATURE, table=table, format=table_format.title)
     for capability, subject in wanted.items():
         if capability not in table_format.capabilities:
-            alternative = _ALTERNATIVES.get(capability, "")
-            yield refused(feature=f"{capability.value}{subject}", alternative=alternative)
+            yield lacking(table, table_format, capability, subject)
+    refused = partial(conditions.FORMAT_FEATURE, table=table, format=table_format.title)
     for feature, alternative in _not_stored(definition, table_format):
         yield refused(feature=feature, alternative=alternative)
+
+
+def check_replacement(
+    table: str, before: ResolvedDefinition, after: ResolvedDefinition, table_format: TableFormat
+) -> None:
+    """Refuse a definition whose columns or partitions take the place of those that there are.
+
+    Args:
+        table: The full name.
+        before: The definition so far.
+        after: The definition; it may have more columns, the last ones.
+        table_format: The format of the table.
+
+    Raises:
+        MaterializedTableError: The format cannot replace them.
+    """
+    if Capability.REPLACEMENT in table_format.capabilities:
+        return
+    was = [(column.name.lower(), column.type) for column in before.columns]
+    now = [(column.name.lower(), column.type) for column in after.columns]
+    folded = ([c.lower() for c in each.declared.partitioned_by] for each in (before, after))
+    partitions_were, partitions_are = folded
+    if was != now[: len(was)] or partitions_were != partitions_are:
+        raise lacking(table, table_format, Capability.REPLACEMENT)
 
 
 def _not_stored(

@@ -24,7 +24,7 @@ from dbt.adapters.spark_mt.spark.delta.small_tables import SmallDeltaTables
 from dbt.adapters.spark_mt.spark.delta.tables import DeltaTables
 from dbt.adapters.spark_mt.spark.iceberg.history import IcebergHistory
 from dbt.adapters.spark_mt.spark.iceberg.metadata import DriverMetadata, SqlMetadata
-from dbt.adapters.spark_mt.spark.iceberg.tables import IcebergSources, IcebergTables
+from dbt.adapters.spark_mt.spark.iceberg.tables import ConnectTables, IcebergTables
 from dbt.adapters.spark_mt.spark.query.query_rows import QueryRows
 from dbt.adapters.spark_mt.spark.query.sources import SparkSourceReader
 from dbt.adapters.spark_mt.spark.query.stored_queries import (
@@ -303,7 +303,7 @@ def installed_tables(
     reader = SqlMetadata(spark) if files is None else DriverMetadata(spark)
     history = IcebergHistory(reader)
     if files is None:
-        return InstalledTables(delta, sources=(IcebergSources(spark, history),))
+        return InstalledTables(delta, ConnectTables(spark, history))
     return InstalledTables(delta, IcebergTables(spark, history))
 
 

@@ -33,10 +33,17 @@ def test_a_hive_metastore_keeps_names_in_lower_case(catalog, found):
     assert FORMATS.keeps_lower_case(catalog, confs.get) is found
 
 
-def test_tables_of_iceberg_are_sources_only_over_connect():
-    assert Capability.MATERIALIZED_TABLE in iceberg_format.FORMAT.capabilities
-    assert Capability.MATERIALIZED_TABLE not in iceberg_format.READ_ONLY.capabilities
-    assert Capability.MATERIALIZED_TABLE in FORMATS.default.capabilities
+def test_over_connect_tables_of_iceberg_have_fewer_features():
+    whole, connect = iceberg_format.FORMAT.capabilities, iceberg_format.OVER_CONNECT.capabilities
+    assert connect == {Capability.MATERIALIZED_TABLE}
+    assert FORMATS.default.capabilities - whole == {Capability.CLUSTERING}
+    assert FORMATS.default.capabilities == frozenset(Capability)
+
+
+def test_columns_that_are_not_published_are_properties():
+    found = iceberg_format.FORMAT.staged_columns([f"{iceberg_format.STAGED}Twice", "comment"])
+    assert found == {"twice"}
+    assert FORMATS.default.staged_columns([f"{iceberg_format.STAGED}twice"]) == frozenset()
 
 
 class Session:

@@ -6,7 +6,7 @@ from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.releases import UNTESTED
 from dbt.adapters.spark_mt.spark.environment import installed_tables
 from dbt.adapters.spark_mt.spark.formats import iceberg as iceberg_format
-from dbt.adapters.spark_mt.spark.iceberg.tables import IcebergTables
+from dbt.adapters.spark_mt.spark.iceberg.tables import ConnectTables, IcebergTables
 from tests.support.errors import raises
 from tests.unit.spark.iceberg import tables_of_snapshots as made
 
@@ -66,13 +66,10 @@ def test_a_session_that_cannot_read_sources_as_they_are_is_refused(session, cond
         tables(session=session).ref(T.name, "/t")
 
 
-def test_over_connect_tables_are_sources_only():
-    """Commits call classes of Iceberg, which only the driver's process can."""
-    found = installed_tables(Session()).made_in(iceberg_format.CATALOG)
-    assert found.format is iceberg_format.READ_ONLY
-    with raises(conditions.FORMAT_WITHOUT_TABLES) as raised:
-        installed_tables(Session()).written(T)
-    assert raised.value.parameters["format"] == "Apache Iceberg over Spark Connect"
+def test_over_connect_tables_are_written_by_statements():
+    found = installed_tables(Session()).written(T)
+    assert isinstance(found, ConnectTables)
+    assert found.format is iceberg_format.OVER_CONNECT
 
 
 class Statements(Session):
@@ -82,8 +79,11 @@ class Statements(Session):
         super().__init__()
         self.statements = []
 
+    def fitted(self, rows):
+        return rows
+
     def execute(self, statement):
-        self.statements.append(" ".join(statement.split()))
+        self.statements.append(" ".join(statement("staged").split()))
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_rows_of_a_condition_are_replaced_by_files_where_these_are_partitions(
     found._open[session] = session
     found.overwrite_where(session, T.name, condition, "SELECT 1")
     (statement,) = session.statements
-    by_files = f"INSERT INTO `ice`.`s`.`t` REPLACE WHERE {condition} SELECT 1"
+    by_files = f"INSERT INTO staged REPLACE WHERE {condition} SELECT 1"
     rest = f"SELECT * FROM `ice`.`s`.`t` WHERE NOT coalesce({condition}, false)"
-    by_rows = f"INSERT OVERWRITE TABLE `ice`.`s`.`t` {rest} UNION ALL SELECT * FROM ( SELECT 1 )"
+    by_rows = f"INSERT OVERWRITE TABLE staged {rest} UNION ALL SELECT * FROM ( SELECT 1 )"
     assert statement == (by_rows if whole else by_files)

@@ -6,12 +6,17 @@ snapshot. Tables of format version 1 have no sequence numbers.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition import table_format
-from dbt.adapters.spark_mt.definition.errors import Condition, Group, MaterializedTableError
+from dbt.adapters.spark_mt.definition.errors import (
+    Condition,
+    Group,
+    MaterializedTableError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -67,14 +72,37 @@ UNSUPPORTED_ICEBERG = _condition(
     ),
 )
 
+ROLLBACK_UNDONE = _condition(
+    "MATERIALIZED_TABLE_ROLLBACK_UNDONE",
+    "A table of Iceberg was rolled back during a refresh over Spark Connect, which undid that.",
+    text=(
+        "Materialized table {table} was rolled back from snapshot {expected} to {previous} by "
+        "another program while a refresh wrote to it. The refresh began before that, and its "
+        "commit has undone the rollback. The table has the rows of its query, in snapshot {ours}."
+    ),
+    remedy=(
+        "If the rows of snapshot {previous} are wanted, run `{statement}`: it costs no rows, and "
+        "the next refresh computes the rows of the query again. A refresh manager, or a session "
+        "whose Spark driver is in its own process, finds a rollback before it commits. The option "
+        "'strict-fence' = 'true' refuses all others."
+    ),
+)
+
 COMMIT = "materialized-table.commit"
 """The key of our commit metadata in the summary of a snapshot; no other key there is ours."""
 SUMMARY = f"spark.sql.iceberg.snapshot-property.{COMMIT}"
 """The conf with which Spark writes it."""
 CONSTRAINTS = "materialized-table.iceberg-constraints."
 """How properties begin that name the constraint by which a column became NOT NULL, the value."""
+STAGED = "materialized-table.iceberg-staged."
+"""How properties begin that name a column which a write added and has not published. The value is
+the branch of the write."""
+BRANCH = "materialized_table_"
+"""How the names of the branches begin to which refreshes over Spark Connect write. 32 hexadecimal
+digits follow, which a branch of a user hardly has."""
 NOT_NULL_EXISTS, NULLS = "NotNullExistsError", "NullsError"
 """Conditions that `iceberg.tables` raises as errors of these names."""
+_BRANCH = re.compile(rf"{BRANCH}[0-9a-f]{{32}}")
 CATALOG = "org.apache.iceberg.spark.SparkCatalog"
 CACHE = "cache-enabled"
 EXTENSIONS_KEY = "spark.sql.extensions"
@@ -95,6 +123,7 @@ FORMAT = table_format.TableFormat(
     title="Apache Iceberg",
     identity_property="materialized-table.iceberg-id",
     constraint_prefix=CONSTRAINTS,
+    staged_prefix=STAGED,
     maintained=("current-snapshot-", "format-version", "write.parquet.compression-codec"),
     types={
         "TINYINT": "INT",
@@ -106,9 +135,7 @@ FORMAT = table_format.TableFormat(
         "TIME": "STRING",
         "VARIANT": "STRING",
     },
-    capabilities=frozenset(
-        {table_format.Capability.MATERIALIZED_TABLE, table_format.Capability.LATER_NOT_NULL}
-    ),
+    capabilities=frozenset(table_format.Capability) - {table_format.Capability.CLUSTERING},
     log_retention="history.expire.max-snapshot-age-ms",
     log_retention_default="5 days",
     file_retention="history.expire.max-snapshot-age-ms",
@@ -152,8 +179,17 @@ FORMAT = table_format.TableFormat(
 )
 
 
-READ_ONLY = replace(FORMAT, title="Apache Iceberg over Spark Connect", capabilities=frozenset())
-"""The format where Spark's driver is another process: commits call Iceberg's own classes."""
+OVER_CONNECT = replace(
+    FORMAT,
+    title="Apache Iceberg over Spark Connect",
+    capabilities=frozenset({table_format.Capability.MATERIALIZED_TABLE}),
+)
+"""The format where Spark's driver is another process: commits are made by statements only."""
+
+
+def is_our_branch(name: str) -> bool:
+    """Whether a branch is one to which a refresh has written, by its name."""
+    return _BRANCH.fullmatch(name) is not None
 
 
 def fence_property(fence: str) -> str:

@@ -136,6 +136,11 @@ class IcebergHistory:
         return files, snapshot.count("total-files-size")
 
 
+def commit_of(snapshot: Snapshot) -> commit_metadata.CommitMetadata | None:
+    """Return our metadata of a snapshot; None where it has none that can be read."""
+    return _metadata(snapshot)[0]
+
+
 def down_to_ours(metadata: TableMetadata) -> int:
     """Return how many snapshots there are from the newest one down to the newest one of ours.
 

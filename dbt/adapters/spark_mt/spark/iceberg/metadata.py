@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dbt.adapters.spark_mt.spark.session.driver_files import escaped
@@ -111,6 +111,7 @@ class TableMetadata:
         created_ms: The time of the oldest change that is known.
         partitioned_by: The columns by whose values, as they are, the table is partitioned.
         specs: How many partitionings it has had.
+        branches: The newest snapshots of its branches by their names; an expired one is left out.
     """
 
     uuid: str
@@ -125,6 +126,12 @@ class TableMetadata:
     created_ms: int
     partitioned_by: tuple[str, ...]
     specs: int = 1
+    branches: Mapping[str, Snapshot] = field(default_factory=dict)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of its columns, in their order."""
+        return tuple(str(each["name"]) for each in self.schemas[self.schema_id]["fields"])
 
     @property
     def newest(self) -> int:
@@ -156,6 +163,10 @@ class TableMetadata:
         while snapshot is not None:
             yield snapshot
             snapshot = None if snapshot.parent is None else self.snapshots.get(snapshot.parent)
+
+    def leads_to(self, one: Snapshot | None, other: Snapshot) -> bool:
+        """Whether a snapshot is another one or comes before it; None is before all."""
+        return one is None or any(each.id == one.id for each in self.ancestry(other))
 
     def path(self, after: int, upto: int) -> tuple[Snapshot, ...] | None:
         """Return the snapshots after one version up to another, the oldest first.
@@ -275,7 +286,16 @@ def parse(document: Mapping[str, Any]) -> TableMetadata:
         created_ms=log[0]["timestamp-ms"] if log else document["last-updated-ms"],
         partitioned_by=tuple(_partition_columns(document, schemas.get(schema_id, {}))),
         specs=len(document.get("partition-specs", ())),
+        branches=dict(_branches(document, snapshots)),
     )
+
+
+def _branches(
+    document: Mapping[str, Any], snapshots: Mapping[int, Snapshot]
+) -> Iterator[tuple[str, Snapshot]]:
+    for name, ref in document.get("refs", {}).items():
+        if ref["type"] == "branch" and ref["snapshot-id"] in snapshots:
+            yield name, snapshots[ref["snapshot-id"]]
 
 
 def _snapshot(document: Mapping[str, Any]) -> Snapshot:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import datetime, timezone
+from functools import partial
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -22,11 +23,15 @@ from dbt.adapters.spark_mt.query.bags import BagColumn, same_row
 from dbt.adapters.spark_mt.spark.formats import iceberg as iceberg_format
 from dbt.adapters.spark_mt.spark.iceberg import outcomes
 from dbt.adapters.spark_mt.spark.iceberg import releases as iceberg_releases
+from dbt.adapters.spark_mt.spark.iceberg.branch_transactions import (
+    BranchTransaction,
+    unpublishable,
+)
 from dbt.adapters.spark_mt.spark.iceberg.changes import RangeReader
+from dbt.adapters.spark_mt.spark.iceberg.driver_transactions import DriverTransaction
 from dbt.adapters.spark_mt.spark.iceberg.history import down_to_ours, highest_number
 from dbt.adapters.spark_mt.spark.iceberg.metadata import EMPTY
 from dbt.adapters.spark_mt.spark.iceberg.stream import IcebergSource
-from dbt.adapters.spark_mt.spark.iceberg.transactions import Transaction
 from dbt.adapters.spark_mt.spark.query import row_merges
 from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_error, unlogged
 from dbt.adapters.spark_mt.spark.session.kept_rows import kept_rows
@@ -35,6 +40,7 @@ from dbt.adapters.spark_mt.spark.session.private_session import is_connect, set_
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from pyspark.sql import SparkSession
 
@@ -42,6 +48,8 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.definition import StoredDefinition
     from dbt.adapters.spark_mt.execution.table_format import TableColumns
     from dbt.adapters.spark_mt.spark.iceberg.history import IcebergHistory
+    from dbt.adapters.spark_mt.spark.iceberg.metadata import TableMetadata
+    from dbt.adapters.spark_mt.spark.iceberg.transactions import Transaction
     from dbt.adapters.spark_mt.spark.query.sources import SparkSourceReader
 
 _BATCH = "__materialized_table_batch"
@@ -67,7 +75,7 @@ class IcebergSources:
         history: Reads their metadata.
     """
 
-    format = iceberg_format.READ_ONLY
+    format = iceberg_format.FORMAT
 
     def __init__(self, spark: SparkSession, history: IcebergHistory) -> None:
         self._spark = spark
@@ -141,17 +149,19 @@ class IcebergSources:
 
 
 class IcebergTables(IcebergSources):
-    """Implementation of `execution.table_format.VersionedTables`, where the driver is this process.
+    """Implementation of `execution.table_format.VersionedTables`.
 
     Each method that changes rows or columns takes part in the transaction of `commit`. Without one
     it has a transaction of its own.
     """
 
-    format = iceberg_format.FORMAT
-
     def __init__(self, spark: SparkSession, history: IcebergHistory) -> None:
         super().__init__(spark, history)
         self._open: WeakKeyDictionary[SparkSession, Transaction] = WeakKeyDictionary()
+
+    def _begin(self, session: SparkSession, name: TableName) -> Transaction | None:
+        """Begin a transaction on the table of a name; None where there is none."""
+        return DriverTransaction.begin(session, name)
 
     def stream_source(
         self, session: SparkSession, name: TableName, reader: SparkSourceReader
@@ -174,7 +184,7 @@ class IcebergTables(IcebergSources):
         """
         self._check(name)
         iceberg_format.check_commits(self._catalog(name), self._conf)
-        begun = None if number is None else Transaction.begin(session, name)
+        begun = None if number is None else self._begin(session, name)
         with set_for_now(session, {iceberg_format.SUMMARY: metadata} if metadata else {}):
             if begun is None:
                 self._write_alone(name, metadata, number, write)
@@ -183,10 +193,11 @@ class IcebergTables(IcebergSources):
             if number is None or number <= highest_number(begun.before, fence):
                 return None
             self._open[session] = begun
-            try:
-                write()
-            finally:
-                del self._open[session]
+            with _abandoned_on_failure(begun):
+                try:
+                    write()
+                finally:
+                    del self._open[session]
         begun.change_properties({iceberg_format.fence_property(fence): str(number)})
         return self._published(session, name, begun)
 
@@ -238,7 +249,7 @@ class IcebergTables(IcebergSources):
         by_row: bool = False,  # noqa: ARG002 - files are written again, whatever changes
     ) -> None:
         """Replace all rows, the columns and the partitioning of a table."""
-        begun = self._open.get(session) or Transaction.begin(session, name)
+        begun = self._open.get(session) or self._begin(session, name)
         if begun is None:
             by = f"PARTITIONED BY ({', '.join(map(quote, partitioned_by))}) " * bool(partitioned_by)
             session.sql(f"CREATE TABLE {name.sql} USING {self.format.name} {by}AS\n{rows}")
@@ -249,8 +260,10 @@ class IcebergTables(IcebergSources):
     def overwrite(
         self, session: SparkSession, name: TableName, rows: str, *, adds_columns: bool = False
     ) -> None:
-        statement = f"INSERT OVERWRITE TABLE {name.sql}\n{rows}"
-        self._write(session, name, statement, rows if adds_columns else "")
+        def statement(table: str, rows: str) -> str:
+            return f"INSERT OVERWRITE TABLE {table}\n{rows}"
+
+        self._write(session, name, rows, statement, adds_columns=adds_columns)
 
     def overwrite_where(
         self, session: SparkSession, name: TableName, condition: str, rows: str
@@ -263,13 +276,16 @@ class IcebergTables(IcebergSources):
         columns = {column.replace("``", "`").lower() for column in _QUOTED.findall(condition)}
         found = self.history.metadata(TableRef(name, self.format.name, ""))
         partitions = found.partitioned_by if found and found.specs == 1 else ()
-        if columns <= {column.lower() for column in partitions}:
-            statement = f"INSERT INTO {name.sql} REPLACE WHERE {condition}\n{rows}"
-        else:
+        are_partitions = columns <= {column.lower() for column in partitions}
+
+        def statement(table: str, rows: str) -> str:
+            if are_partitions:
+                return f"INSERT INTO {table} REPLACE WHERE {condition}\n{rows}"
             others = f"SELECT * FROM {name.sql} WHERE NOT coalesce({condition}, false)"
             both = f"{others}\nUNION ALL\nSELECT * FROM (\n{rows}\n)"
-            statement = f"INSERT OVERWRITE TABLE {name.sql}\n{both}"
-        self._write(session, name, statement)
+            return f"INSERT OVERWRITE TABLE {table}\n{both}"
+
+        self._write(session, name, rows, statement)
 
     def append(
         self,
@@ -281,8 +297,12 @@ class IcebergTables(IcebergSources):
         adds_columns: bool = False,
     ) -> None:
         listed = f" ({', '.join(map(quote, columns))})" if columns else ""
-        statement = f"INSERT INTO {name.sql}{listed}\n{rows}"
-        self._write(session, name, statement, rows if adds_columns else "")
+
+        def statement(table: str, rows: str) -> str:
+            return f"INSERT INTO {table}{listed}\n{rows}"
+
+        is_whole = not columns
+        self._write(session, name, rows, statement, adds_columns=adds_columns, is_whole=is_whole)
 
     def replace_keys(
         self,
@@ -297,8 +317,13 @@ class IcebergTables(IcebergSources):
         """Replace the rows of some keys by other rows, in one commit."""
         with kept_rows(session) as kept:
             source = kept.keep_source(row_merges.keyed_query(key, rows, keys))
-            merge = row_merges.keyed_statement(table, key, source.view, adds_columns=adds_columns)
-            self._write(session, table.name, merge, rows if adds_columns else "")
+
+            def merge(into: str) -> str:
+                return row_merges.keyed_statement(
+                    table, key, source.view, into=into, adds_columns=adds_columns
+                )
+
+            self._merge(session, table.name, merge, rows if adds_columns else "")
 
     def upsert(
         self, session: SparkSession, definition: StoredDefinition, rows: str, key: Sequence[str]
@@ -308,14 +333,13 @@ class IcebergTables(IcebergSources):
         types = {column.name.lower(): column.type for column in definition.resolved.columns}
         compared = (BagColumn(quote(name), exact=True, type=types[name.lower()]) for name in key)
         session.sql(rows).createOrReplaceTempView(_BATCH)
-        statement = (
-            f"MERGE INTO {definition.name.sql} AS t USING {_BATCH} AS s "
-            f"ON {same_row(compared, 't', 's')}\n"
+        rest = (
+            f"AS t USING {_BATCH} AS s ON {same_row(compared, 't', 's')}\n"
             f"WHEN MATCHED THEN UPDATE SET {', '.join(f't.{c} = s.{c}' for c in columns)}\n"
             f"WHEN NOT MATCHED THEN INSERT ({', '.join(columns)}) "
             f"VALUES ({', '.join(f's.{c}' for c in columns)})"
         )
-        self._write(session, definition.name, statement)
+        self._merge(session, definition.name, lambda into: f"MERGE INTO {into} {rest}")
 
     def apply_changes(
         self, session: SparkSession, table: TableColumns, added: str, removed: str
@@ -334,8 +358,8 @@ class IcebergTables(IcebergSources):
             source = kept.keep_source(rows)
             try:
                 with unlogged():
-                    statement = row_merges.bag_statement(table, source.view)
-                    self._write(session, table.name, statement)
+                    merge = partial(row_merges.bag_statement, table, source.view)
+                    self._merge(session, table.name, lambda into: merge(into=into))
             except Exception as error:
                 if is_spark_error(error) and row_merges.NOT_THERE in failure_of(error).message:
                     raise RowsNotThereError(row_merges.NOT_THERE) from error
@@ -388,23 +412,53 @@ class IcebergTables(IcebergSources):
     def vacuum(self, session: SparkSession, name: TableName, kept_ms: int) -> None:
         """Let snapshots expire, and remove the files that no snapshot has.
 
+        A branch of a write that was killed holds its snapshots, so it is dropped before that.
+
         The newest snapshot with our metadata stays, also after a compaction. Iceberg refuses to
         remove younger files than of a day: they may be those of a write that runs.
         """
         now_ms = time.time_ns() // 1_000_000
         found = self.history.metadata(TableRef(name, self.format.name, ""))
+        for branch in [] if found is None else _abandoned(found, now_ms - _ORPHANS_KEPT_MS):
+            session.sql(f"ALTER TABLE {name.sql} DROP BRANCH IF EXISTS {quote(branch)}")
         kept = f"retain_last => {1 if found is None else down_to_ours(found)}"
         _call(session, name, "expire_snapshots", now_ms - kept_ms, kept)
         _call(session, name, "remove_orphan_files", now_ms - max(kept_ms, _ORPHANS_KEPT_MS))
 
     def _write(
-        self, session: SparkSession, name: TableName, statement: str, adding: str = ""
+        self,
+        session: SparkSession,
+        name: TableName,
+        rows: str,
+        statement: Callable[[str, str], str],
+        *,
+        adds_columns: bool = False,
+        is_whole: bool = True,
     ) -> None:
-        """Run a statement that writes rows, after the columns of a query were added."""
+        """Run a statement that inserts rows, after their columns were added.
+
+        Args:
+            session: The session.
+            name: The table.
+            rows: The rows.
+            statement: Returns the statement for the table to write to and the rows.
+            adds_columns: Whether the table may lack columns of the rows.
+            is_whole: Whether the rows have all columns.
+        """
+        with self._transaction(session, name) as transaction:
+            if adds_columns:
+                transaction.add_columns(rows)
+            fitted = transaction.fitted(rows) if is_whole else rows
+            transaction.execute(lambda table: statement(table, fitted))
+
+    def _merge(
+        self, session: SparkSession, name: TableName, merge: Callable[[str], str], adding: str = ""
+    ) -> None:
+        """Run a MERGE, which names its columns, after those of a query were added."""
         with self._transaction(session, name) as transaction:
             if adding:
                 transaction.add_columns(adding)
-            transaction.execute(statement)
+            transaction.execute(merge)
 
     @contextmanager
     def _transaction(
@@ -414,22 +468,61 @@ class IcebergTables(IcebergSources):
         if (outer := self._open.get(session)) is not None:
             yield outer
             return
-        found = begun or Transaction.begin(session, name)
+        found = begun or self._begin(session, name)
         if found is None:
             session.table(name.sql)  # Spark's own error says that it is gone
             raise conditions.CONCURRENT_CHANGE(table=name)
-        yield found
+        with _abandoned_on_failure(found):
+            yield found
         self._published(session, name, found)
 
     def _published(self, session: SparkSession, name: TableName, transaction: Transaction) -> int:
         version = EMPTY
-        with outcomes.settled(self._asked(name), lambda: (transaction.before, transaction.now)):
+        with _abandoned_on_failure(transaction), self._settled(name, transaction):
             version = transaction.publish()
         version = version or transaction.now.newest
         # Rows that a user keeps by CACHE TABLE are old now. The commit is made in any case.
         with suppress_outages():
             session.catalog.refreshTable(name.sql)
         return version
+
+    def _settled(self, name: TableName, transaction: Transaction) -> AbstractContextManager[None]:
+        """Find out whether a transaction is published where the catalog fails in the block."""
+        return outcomes.settled(self._asked(name), lambda: (transaction.before, transaction.now))
+
+
+class ConnectTables(IcebergTables):
+    """Implementation of `execution.table_format.VersionedTables`, by statements only."""
+
+    format = iceberg_format.OVER_CONNECT
+
+    def _begin(self, session: SparkSession, name: TableName) -> Transaction | None:
+        def read(name: TableName) -> TableMetadata | None:
+            return self.history.metadata(TableRef(name, self.format.name, ""))
+
+        return BranchTransaction.begin(read, session, name)
+
+    def _settled(self, name: TableName, transaction: Transaction) -> AbstractContextManager[None]:  # noqa: ARG002 - it finds out itself
+        return nullcontext()
+
+
+@contextmanager
+def _abandoned_on_failure(transaction: Transaction) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        transaction.abandon()
+        raise
+
+
+def _abandoned(metadata: TableMetadata, before_ms: int) -> list[str]:
+    """Return the branches of writes that cannot be published, or that are as old as no write."""
+    old = (
+        name
+        for name, tip in metadata.branches.items()
+        if iceberg_format.is_our_branch(name) and tip.timestamp_ms < before_ms
+    )
+    return sorted({*unpublishable(metadata, metadata.head), *old})
 
 
 def _call(

@@ -1,188 +1,125 @@
-"""Transactions on Iceberg tables, which one compare-and-swap of the catalog publishes.
+"""Transactions on Iceberg tables: what several statements change, published at once.
 
 Iceberg commits each statement of Spark alone, and reconciles an append with any commit before it.
-So no number can fence such a statement. Here statements write to the table of a transaction, which
-no reader sees. Rows, columns and properties become one version of the metadata, and only if
-the catalog still has the version from which the transaction began. These are calls of Iceberg's
-classes: Spark's driver must be this process.
+So no number can fence such a statement. In a transaction, statements write to what no reader sees.
+It is published if `main` is where it was when the transaction began.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol
 
+from dbt.adapters.spark_mt.definition.codec import decode_definition
+from dbt.adapters.spark_mt.definition.columns import quote
+from dbt.adapters.spark_mt.definition.errors import UnreadableDefinitionError
+from dbt.adapters.spark_mt.planning.properties import DEFINITION
 from dbt.adapters.spark_mt.spark.formats import iceberg as iceberg_format
-from dbt.adapters.spark_mt.spark.iceberg import metadata
-from dbt.adapters.spark_mt.spark.session.driver_java import java_class
-from dbt.adapters.spark_mt.spark.session.private_session import active
+from dbt.adapters.spark_mt.spark.iceberg.history import commit_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pyspark.sql import SparkSession
 
-    from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.spark.iceberg.metadata import TableMetadata
 
-_Java = Any
-"""A class or an object of the JVM."""
-_ICEBERG = "org.apache.iceberg"
-_SOURCES = "org.apache.spark.sql.execution.datasources"
 
-
-class Transaction:
-    """A transaction on one table.
-
-    Args:
-        spark: The session of its statements.
-        table: The table, as Iceberg loaded it.
-        catalog: The name of its catalog.
-    """
-
-    def __init__(self, spark: SparkSession, table: _Java, catalog: str) -> None:
-        self._spark, self._catalog = spark, catalog
-        # PySpark has no public way to Iceberg's classes.
-        self._java: _Java = spark._jsparkSession  # noqa: SLF001
-        self._table = table
-        self._transaction: _Java = table.newTransaction()
-
-    @classmethod
-    def begin(cls, spark: SparkSession, name: TableName) -> Transaction | None:
-        """Begin a transaction on the table of a name; None where there is none."""
-        table = metadata.loaded(spark, name)
-        catalog = name.catalog or str(spark.catalog.currentCatalog())
-        return None if table is None else cls(spark, table, catalog)
+class Transaction(Protocol):
+    """A transaction on one table."""
 
     @property
     def before(self) -> TableMetadata:
         """The metadata from which the transaction began."""
-        return self._parsed(self._transaction.startMetadata())
 
     @property
     def now(self) -> TableMetadata:
         """The metadata with what the transaction changed so far."""
-        return self._parsed(self._transaction.currentMetadata())
 
-    def execute(self, statement: str) -> None:
-        """Run an INSERT or a MERGE into the table of the transaction, whatever table it names.
+    def fitted(self, rows: str) -> str:
+        """Return rows with NULL in the columns that an unfinished write has added to the table."""
 
-        Its queries read what the catalog has.
+    def execute(self, statement: Callable[[str], str]) -> None:
+        """Run an INSERT or a MERGE into the table of the transaction.
+
+        Args:
+            statement: Returns the statement for the table to write to. Its queries read what the
+                catalog has.
         """
-        with active(self._spark):
-            plan = self._java.sessionState().sqlParser().parsePlan(statement)
-            written = self._written(plan, self._relation())
-            self._class("org.apache.spark.sql.classic.Dataset").ofRows(self._java, written)
 
     def add_columns(self, rows: str) -> None:
         """Add the columns of a query that the table lacks, the last ones."""
-        there = {field.name().lower() for field in self._transaction.table().schema().columns()}
-        wanted = self._schema(rows).columns()
-        if missing := [field for field in wanted if field.name().lower() not in there]:
-            update = self._transaction.updateSchema()
-            for field in missing:
-                update.addColumn(field.name(), field.type(), field.doc())
-            update.commit()
 
     def replace(self, rows: str, partitioned_by: Sequence[str]) -> None:
         """Give the table the columns and the rows of a query, and other partitions.
 
         It stays the same table, with its properties and its snapshots. Its columns stay NOT NULL
         where it still has them.
+
+        Raises:
+            MaterializedTableError: The columns or partitions are others, and cannot be replaced.
         """
-        operations, schema = self._table.operations(), self._schema(rows)
-        partitions = self._class(f"{_ICEBERG}.PartitionSpec").builderFor(schema)
-        for column in partitioned_by:
-            partitions.identity(schema.caseInsensitiveFindField(column).name())
-        before = operations.current()
-        replaced = before.buildReplacement(
-            schema,
-            partitions.build(),
-            self._class(f"{_ICEBERG}.SortOrder").unsorted(),
-            before.location(),
-            self._class("java.util.HashMap")(),
-        )
-        transactions = self._class(f"{_ICEBERG}.Transactions")
-        self._transaction = transactions.replaceTableTransaction(
-            self._table.name(), operations, replaced
-        )
-        self._keep_not_null(schema)
-        self.execute(f"INSERT INTO replaced\n{rows}")
 
     def change_properties(self, changed: Mapping[str, str], removed: Sequence[str] = ()) -> None:
         """Set and remove properties."""
-        update = self._transaction.updateProperties()
-        for key, value in changed.items():
-            update.set(key, value)
-        for key in removed:
-            update.remove(key)
-        update.commit()
 
     def change_nullability(self, column: str, *, is_nullable: bool) -> None:
-        """Let the table take NULL in a column, or refuse it; no row is read."""
-        update = self._transaction.updateSchema().allowIncompatibleChanges().caseSensitive(False)  # noqa: FBT003 - of Iceberg
-        change = update.makeColumnOptional if is_nullable else update.requireColumn
-        change(column).commit()
+        """Let the table take NULL in a column, or refuse it; no row is read.
+
+        Raises:
+            MaterializedTableError: A column cannot be made to refuse it.
+        """
 
     def publish(self) -> int:
         """Make what the transaction changed the state of the table; return its version.
 
         Raises:
-            pyspark.errors.PySparkException, py4j.protocol.Py4JError: The table changed since the
-                transaction began (a condition of `conflict`), or the catalog failed.
+            CommitConflictError, pyspark.errors.PySparkException, py4j.protocol.Py4JError: The table
+                changed since the transaction began, or the catalog failed.
         """
-        begun, changed = self._transaction.startMetadata(), self._transaction.currentMetadata()
-        self._transaction.underlyingOps().commit(begun, changed)
-        head = changed.currentSnapshot()
-        return 0 if head is None else int(head.sequenceNumber())
 
-    def _keep_not_null(self, schema: _Java) -> None:
-        prefix = iceberg_format.CONSTRAINTS
-        known = {k: v for k, v in self.now.properties.items() if k.startswith(prefix)}
-        gone = [k for k, column in known.items() if not schema.caseInsensitiveFindField(column)]
-        for column in (column for key, column in known.items() if key not in gone):
-            self.change_nullability(column, is_nullable=False)
-        if gone:
-            self.change_properties({}, gone)
+    def abandon(self) -> None:
+        """Remove what the transaction wrote, where it is not published."""
 
-    def _schema(self, rows: str) -> _Java:
-        """Return the columns of a query, all of which may be NULL."""
-        found = self._spark.sql(rows)._jdf.schema().asNullable()  # noqa: SLF001 - as above
-        return self._class(f"{_ICEBERG}.spark.SparkSchemaUtil").convert(found)
 
-    def _relation(self) -> _Java:
-        """Return the table of the transaction as a relation that no catalog has.
+def staged(metadata: TableMetadata) -> tuple[str, ...]:
+    """Return the columns of a table that a write has added and not yet published.
 
-        Iceberg refuses to scan the table of a transaction, and a MERGE scans it. What the table
-        commits to can be scanned as any other table.
-        """
-        operations = self._transaction.table().operations()
-        staged = self._class(f"{_ICEBERG}.BaseTable")(operations, self._table.name())
-        table = self._class(f"{_ICEBERG}.spark.source.SparkTable")(staged)
-        # The catalog has the functions of partitions such as bucket(2, v), but not this table.
-        catalog = self._java.sessionState().catalogManager().catalog(self._catalog)
-        relation = self._class(f"{_SOURCES}.v2.DataSourceV2Relation")
-        option = self._class("scala.Option")
-        return relation.create(table, option.apply(catalog), option.apply(None))
+    A process that was killed after it had published them leaves their marks. So a column counts
+    only if no definition of the table has it, neither the property nor that of a snapshot.
+    """
+    marked = iceberg_format.FORMAT.staged_columns(metadata.properties)
+    if not marked:
+        return ()
+    known = _published_columns(metadata)
+    if known is None:
+        return ()
+    return tuple(c for c in metadata.columns if c.lower() in marked - known)
 
-    def _written(self, plan: _Java, relation: _Java) -> _Java:
-        """Return the plan of a statement that writes to a relation instead of to a named table.
 
-        The table is the first argument of each such plan, and the second one of its alias.
-        """
-        kind = plan.getClass().getSimpleName()
-        if kind == "UnresolvedRelation":
-            return relation
-        place = 1 if kind == "SubqueryAlias" else 0
-        count = plan.productArity()
-        gateway: Any = self._spark.sparkContext._gateway  # noqa: SLF001 - as above
-        arguments = gateway.new_array(self._class("java.lang.Object"), count)
-        for number in range(count):
-            part = plan.productElement(number)
-            arguments[number] = self._written(part, relation) if number == place else part
-        return plan.makeCopy(arguments)
+def obsolete_marks(metadata: TableMetadata) -> tuple[str, ...]:
+    """Return the properties that mark columns which are published, or gone."""
+    kept = {column.lower() for column in staged(metadata)}
+    prefix = iceberg_format.STAGED
+    keys = (key for key in metadata.properties if key.startswith(prefix))
+    return tuple(key for key in keys if key.removeprefix(prefix).lower() not in kept)
 
-    def _parsed(self, found: _Java) -> TableMetadata:
-        return metadata.parse(metadata.document_of(self._spark, found))
 
-    def _class(self, name: str) -> _Java:
-        return java_class(self._spark, name)
+def _published_columns(metadata: TableMetadata) -> set[str] | None:
+    """Return the columns, in lower case, of the definitions of a table; None if one is unknown."""
+    commits = (commit_of(each) for each in metadata.ancestry(metadata.head))
+    newest = next((each.definition for each in commits if each and each.definition), None)
+    texts = filter(None, (metadata.properties.get(DEFINITION), newest))
+    try:
+        found = [decode_definition(text, "") for text in texts]
+    except UnreadableDefinitionError:
+        return None
+    return {column.name.lower() for each in found for column in each.resolved.columns}
+
+
+def fitted(spark: SparkSession, metadata: TableMetadata, rows: str) -> str:
+    """Return rows with NULL in those staged columns of a table that they lack, the last ones."""
+    if not staged(metadata):
+        return rows
+    missing = metadata.columns[len(spark.sql(rows).columns) :]
+    nulls = "".join(f", NULL AS {quote(column)}" for column in missing)
+    return f"SELECT *{nulls} FROM (\n{rows}\n)" if missing else rows

@@ -79,16 +79,22 @@ def bag_query(table: TableColumns, added: str, copies: str) -> str:
     return "\nUNION ALL\n".join(parts)
 
 
-def bag_statement(table: TableColumns, source: str, within: str = "") -> str:
+def bag_statement(table: TableColumns, source: str, within: str = "", into: str = "") -> str:
     """Return the MERGE that removes all copies of rows, and adds rows and the copies that stay.
 
     Its source is the relation that `bag_query` gives. A row to remove that matches none fails it.
+
+    Args:
+        table: The table.
+        source: The relation.
+        within: Conditions on `t` that all rows to remove meet.
+        into: What the statement changes, as text; by default the table.
     """
     columns = columns_of(table)
     same = f"s.{_OLD} AND {bags.same_row(compared(table), 't', 's')}{within}"
     first, *rest = (f"s.{c}" for c in columns)
     checked = f"CASE WHEN s.{_OLD} THEN raise_error('{NOT_THERE}') ELSE {first} END"
-    return f"""MERGE INTO {table.name.sql} AS t USING {source} AS s ON {same}
+    return f"""MERGE INTO {into or table.name.sql} AS t USING {source} AS s ON {same}
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT ({", ".join(columns)}) VALUES ({", ".join((checked, *rest))})"""
 
@@ -112,7 +118,13 @@ SELECT *, true AS {PRESENT} FROM (
 
 
 def keyed_statement(
-    table: TableColumns, key: Sequence[str], source: str, within: str = "", *, adds_columns: bool
+    table: TableColumns,
+    key: Sequence[str],
+    source: str,
+    within: str = "",
+    into: str = "",
+    *,
+    adds_columns: bool,
 ) -> str:
     """Return the MERGE that replaces the rows of keys, and leaves those alone that are the same.
 
@@ -124,7 +136,7 @@ def keyed_statement(
     match = same_key(table, key) + within
     differs = f" AND NOT ({bags.same_row(compared(table), 't', 's')})"
     changed = differs if table.comparable and not adds_columns else ""
-    return f"""MERGE INTO {table.name.sql} AS t USING {source} AS s ON {match}
+    return f"""MERGE INTO {into or table.name.sql} AS t USING {source} AS s ON {match}
 WHEN MATCHED AND s.{PRESENT} IS NULL THEN DELETE
 WHEN MATCHED{changed} THEN UPDATE SET {", ".join(f"{c} = s.{c}" for c in columns)}
 WHEN NOT MATCHED AND s.{PRESENT} IS NOT NULL THEN

@@ -257,6 +257,8 @@ def lasting_session(spark: SparkSession, confs: Mapping[str, str]) -> SparkSessi
 def _make_private(session: SparkSession, spark: SparkSession) -> None:
     """Give a new session the user's settings and ours; a cloned one has the former already."""
     if is_connect(session):
+        for key in confs_of(session, lambda key: key.startswith(FORMATS.confs.not_copied)):
+            session.conf.unset(key)
         for key, value in _OURS.items():
             session.conf.set(key, value)
         return

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.columns import quote, quote_text
 from dbt.adapters.spark_mt.definition.commit_metadata import encode_commit
-from dbt.adapters.spark_mt.definition.errors import CommitConflictError, MaterializedTableError
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.execution.commit_metadata import metadata_of
 from dbt.adapters.spark_mt.execution.ports import StepResult
 from dbt.adapters.spark_mt.execution.retries import retrying
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.columns import Column, TableName
     from dbt.adapters.spark_mt.definition.commit_metadata import CommitMetadata
     from dbt.adapters.spark_mt.definition.definition import StoredDefinition
-    from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
     from dbt.adapters.spark_mt.definition.table_format import TableFormat
     from dbt.adapters.spark_mt.spark.catalog.table_details import (
         SparkFormat,
@@ -112,11 +111,14 @@ class SparkStepRunner:
             self._details.forget()
 
     def undo(self, step: steps.Step) -> None:
-        """Let a table refuse NULL again; where that fails, the next statement does it."""
+        """Let a table refuse NULL again; where that fails, the next statement does it.
+
+        Not every format can: the rows are checked by each refresh, too.
+        """
         if not isinstance(step, steps.PrepareStorage):
             return
         for column in step.nullable or ():
-            with suppress(CommitConflictError), suppress_spark_errors():
+            with suppress(MaterializedTableError), suppress_spark_errors():
                 self._refuses_null(step, column)
 
     @singledispatchmethod
@@ -165,7 +167,7 @@ class SparkStepRunner:
     @_run.register
     def _(self, step: steps.VerifyRows) -> StepResult:
         definition = step.definition
-        rows = f"SELECT *{_nulls(step.new_columns)} FROM {definition.name.sql}"
+        rows = f"SELECT {_columns(definition, step.new_columns)} FROM {definition.name.sql}"
         query = violations_query(rows, definition.resolved)
         with self._sessions.open() as session:
             commit.raise_if_violated(session, definition.name, query)
@@ -185,7 +187,12 @@ class SparkStepRunner:
 
     @_run.register
     def _(self, step: steps.CommitDefinition) -> StepResult:
-        self._commit_no_rows(step.definition.name, metadata_of(step), step.new_columns)
+        self._commit_no_rows(
+            step.definition.name,
+            metadata_of(step),
+            _columns(step.definition, step.new_columns),
+            step.new_columns,
+        )
         return StepResult(positions=step.positions)
 
     @_run.register
@@ -200,9 +207,13 @@ class SparkStepRunner:
         return StepResult()
 
     def _commit_no_rows(
-        self, name: TableName, metadata: CommitMetadata, new_columns: tuple[Column, ...] = ()
+        self,
+        name: TableName,
+        metadata: CommitMetadata,
+        listed: str = "*",
+        new_columns: tuple[Column, ...] = (),
     ) -> None:
-        rows = f"SELECT *{_nulls(new_columns)} FROM {name.sql} WHERE false"
+        rows = f"SELECT {listed} FROM {name.sql} WHERE false"
         with self._sessions.open() as session:
             rows = with_bounded_texts(session.spark, rows, new_columns)
             append = partial(self._of(name).append, session.spark, name, rows)
@@ -380,5 +391,13 @@ def comment_statements(step: steps.Publish, now: Published) -> list[str]:
     return statements
 
 
-def _nulls(columns: tuple[Column, ...]) -> str:
-    return "".join(f", {null_column(column)}" for column in columns)
+def _columns(definition: StoredDefinition, new: tuple[Column, ...]) -> str:
+    """Return the columns of a definition as a query lists them, with NULL in new ones.
+
+    The table itself may have new ones already, that a killed statement added.
+    """
+    if not new:
+        return "*"
+    names = {column.name for column in new}
+    there = (quote(c.name) for c in definition.resolved.columns if c.name not in names)
+    return ", ".join([*there, *map(null_column, new)])

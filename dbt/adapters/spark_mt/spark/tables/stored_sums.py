@@ -17,6 +17,7 @@ from dbt.adapters.spark_mt.definition import commit_metadata, conditions
 from dbt.adapters.spark_mt.definition.columns import TableName, quote
 from dbt.adapters.spark_mt.definition.errors import CommitConflictError
 from dbt.adapters.spark_mt.definition.positions import most_commits
+from dbt.adapters.spark_mt.definition.table_format import Capability
 from dbt.adapters.spark_mt.execution.table_format import (
     RowsNotThereError,
     TableColumns,
@@ -145,6 +146,9 @@ class SumsTables:
         self.remove(spark, step.definition.name.catalog, step.definition.table_id, but=name)
         spark.sql(f"CREATE SCHEMA IF NOT EXISTS {_schema(name.catalog)}")
         found = self._found(name)
+        if found is not None and not self._can_replace(spark, name, types):
+            spark.sql(f"DROP TABLE IF EXISTS {name.sql}")
+            found = self._found(name)
         newest = -1 if found is None else self._tables.history(found).newest(found)
         write = partial(self._format(name).replace, spark, name, query, by_row=True)
         seq = most_commits(newest)  # no commit of the table has a higher number
@@ -155,6 +159,13 @@ class SumsTables:
         table = TableColumns(name, sums.sums.columns, types=tuple(types.values()))
         rows, positions = self._tables.as_of(made, version), step.run.positions
         return StoredSums(table, rows, sums.keys, version, seq, positions, types)
+
+    def _can_replace(self, spark: SparkSession, name: TableName, types: Mapping[str, str]) -> bool:
+        """Whether stored sums can get columns of these types without being dropped first."""
+        if Capability.REPLACEMENT in self._format(name).format.capabilities:
+            return True
+        there = {f.name: ddl_type(f.dataType) for f in spark.table(name.sql).schema}
+        return there == dict(types)
 
     def _raise_if_ended(self, spark: SparkSession, step: ApplyChanges, seq: int) -> None:
         """Remove sums that were made after their table had ended, and those before it removed.
