@@ -10,7 +10,7 @@ import pytest
 
 from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.spark.iceberg.transactions import Transaction
+from dbt.adapters.spark_mt.spark.iceberg.driver_transactions import DriverTransaction
 from dbt.adapters.spark_mt.spark.registry.system_table import SCHEMA
 from tests.functional.engine.oracle import outcome, rows
 from tests.iceberg.conftest import LOSING, in_each_catalog
@@ -212,7 +212,7 @@ def unknown(spark):
 @in_each_catalog
 @pytest.mark.parametrize("is_made", [True, False])
 def test_a_commit_of_unknown_state_is_made_once(world, monkeypatch, is_made):
-    publish, lost = Transaction.publish, []
+    publish, lost = DriverTransaction.publish, []
 
     def publish_unheard(self):
         if len(lost) % 2:
@@ -226,7 +226,7 @@ def test_a_commit_of_unknown_state_is_made_once(world, monkeypatch, is_made):
     world.create(ROWWISE)
     before = len(world.snapshots())
     world.change(CHANGES[0])
-    monkeypatch.setattr(Transaction, "publish", publish_unheard)
+    monkeypatch.setattr(DriverTransaction, "publish", publish_unheard)
     world.tables.refresh(world.name)
     equals_as_bag(world, ROWWISE)
     assert len(world.snapshots()) == before + 1
@@ -268,7 +268,7 @@ def test_a_database_that_is_locked_is_named_and_nothing_changes(world):
 def test_a_database_that_is_locked_during_a_commit_is_tried_again(world, monkeypatch):
     world.create(ROWWISE)
     world.change(CHANGES[0])
-    publish, seen = Transaction.publish, []
+    publish, seen = DriverTransaction.publish, []
 
     def publish_late(self):
         seen.append(1)
@@ -277,7 +277,7 @@ def test_a_database_that_is_locked_during_a_commit_is_tried_again(world, monkeyp
                 return publish(self)
         return publish(self)
 
-    monkeypatch.setattr(Transaction, "publish", publish_late)
+    monkeypatch.setattr(DriverTransaction, "publish", publish_late)
     world.refreshed(ROWWISE)
     assert len(seen) == 2
     assert world.tables.refresh(world.name).strategy == "skip"

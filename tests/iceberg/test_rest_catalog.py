@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.spark.iceberg.transactions import Transaction
+from dbt.adapters.spark_mt.spark.iceberg.driver_transactions import DriverTransaction
 from tests.functional.engine.oracle import rows
 from tests.iceberg.conftest import DEFAULTS, LOSING, REST
 from tests.iceberg.rest_catalog import Fault
@@ -30,14 +30,14 @@ def properties(world):
 def test_properties_that_another_program_sets_meanwhile_are_kept(world, monkeypatch):
     world.create(ROWWISE)
     world.change(CHANGES[0])
-    publish, seen = Transaction.publish, []
+    publish, seen = DriverTransaction.publish, []
 
     def publish_late(self):
         seen.append(1)
         world.session.sql(f"ALTER TABLE {world.name} SET TBLPROPERTIES ('team' = 'shop')")
         return publish(self)
 
-    monkeypatch.setattr(Transaction, "publish", publish_late)
+    monkeypatch.setattr(DriverTransaction, "publish", publish_late)
     world.refreshed(ROWWISE)
     assert len(seen) == 1, "the server compares snapshots only"
     assert properties(world)["team"] == "shop"
@@ -87,7 +87,7 @@ def test_a_refusal_is_a_conflict_where_another_program_came_first(world, proxy, 
     """As Unity Catalog reports conflicts, with the status 400."""
     world.create(ROWWISE)
     world.change(CHANGES[0])
-    publish, seen = Transaction.publish, []
+    publish, seen = DriverTransaction.publish, []
 
     def publish_late(self):
         seen.append(1)
@@ -96,7 +96,7 @@ def test_a_refusal_is_a_conflict_where_another_program_came_first(world, proxy, 
             proxy.fault = Fault(f"/{world.schema}/tables/m", is_made=False, status=400)
         return publish(self)
 
-    monkeypatch.setattr(Transaction, "publish", publish_late)
+    monkeypatch.setattr(DriverTransaction, "publish", publish_late)
     world.tables.refresh(world.name, force=True)
     world.equals(ROWWISE)
     assert len(seen) == 2

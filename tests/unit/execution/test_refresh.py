@@ -288,7 +288,7 @@ class NoChanges:
     [
         (conditions.REFRESH_FAILED(table=T, problem="no such row"), "recompute"),
         (conditions.CONSTRAINT_VIOLATED(table=T, violations=["twice"]), "recompute"),
-        (conditions.OUTCOME_UNKNOWN(table=T, problem="gone"), None),
+        (conditions.OUTCOME_UNKNOWN(table=T, gone="Spark", problem="gone"), None),
     ],
 )
 def test_a_change_that_cannot_be_applied_leads_to_a_recompute(tables, error, strategy):

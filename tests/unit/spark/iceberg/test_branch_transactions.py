@@ -5,6 +5,7 @@ import pytest
 from dbt.adapters.spark_mt.definition import conditions
 from dbt.adapters.spark_mt.definition.errors import CommitConflictError
 from dbt.adapters.spark_mt.spark.formats import iceberg as iceberg_format
+from dbt.adapters.spark_mt.spark.iceberg import outcomes
 from dbt.adapters.spark_mt.spark.iceberg.branch_transactions import (
     BranchTransaction,
     before_move,
@@ -160,6 +161,48 @@ class CommitFailedError(SparkError):
 
     def getQueryContext(self):  # noqa: N802 - of PySpark
         return ()
+
+
+class AwayError(CommitFailedError):
+    """What a REST catalog's error becomes that does not answer."""
+
+    __module__ = "pyspark.errors"
+
+    def getCondition(self):  # noqa: N802 - of PySpark
+        return "ICEBERG_REST"
+
+
+class Away(Catalog):
+    """A catalog that is away when `main` is to move, and that later answers or does not."""
+
+    def __init__(self, *, is_made, answers):
+        super().__init__()
+        self.is_made, self.answers, self.is_away = is_made, answers, False
+
+    def read(self, name):
+        if self.is_away and not self.answers:
+            raise conditions.CATALOG_UNAVAILABLE(catalog="ice", asked="", problem="away")
+        return super().read(name)
+
+    def sql(self, statement):
+        if "fast_forward" in statement:
+            self.is_away = True
+            if self.is_made:
+                super().sql(statement)
+            raise AwayError
+        return super().sql(statement)
+
+
+@pytest.mark.parametrize("is_made", [True, False])
+@pytest.mark.parametrize("answers", [True, False])
+def test_a_catalog_that_is_away_is_asked_whether_main_has_moved(is_made, answers, monkeypatch):
+    monkeypatch.setattr(outcomes, "_PAUSES_S", (0.0,))
+    begun = written(Away(is_made=is_made, answers=answers))
+    if answers and is_made:
+        assert begun.publish() == 3
+        return
+    with raises(conditions.COMMIT_NOT_MADE if answers else conditions.OUTCOME_UNKNOWN):
+        begun.publish()
 
 
 @pytest.mark.parametrize("phrase", ["CREATE BRANCH", "fast_forward", "SET TBLPROPERTIES"])
