@@ -21,6 +21,8 @@ fi
 echo "Making $venv …"
 .venv/bin/uv venv --quiet --clear --python "$python" "$venv"
 sed "s/^pyspark==.*/pyspark==$pyspark/" constraints.txt >"$work/constraints.txt"
+# The flights example reads its data by pkg_resources, which environments of uv do not have.
 .venv/bin/uv pip install --quiet --python "$venv/bin/python" \
-    --constraint "$work/constraints.txt" --build-constraint "$work/constraints.txt" --editable '.[dev]'
+    --constraint "$work/constraints.txt" --build-constraint "$work/constraints.txt" \
+    --editable '.[dev]' 'setuptools<81'
 printf '%s' "$inputs" >"$stamp"
