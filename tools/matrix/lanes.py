@@ -200,7 +200,6 @@ ICEBERG = {
         "test_dbt_1_12.py",
         "test_sources.py::test_changes_of_both_formats_meet_in_a_join",
         "test_sources.py::test_a_merge_on_read_source_is_compared_only_where_the_option_is_strict",
-        "test_streams.py::test_a_hosted_table_follows_its_source[ice]",
         "test_table_format.py::test_a_commit_of_another_program_before_the_publication_is_a_conflict",
         "test_tables.py::test_each_kind_of_change_is_applied[iceberg-ice]",
         "test_tables.py::test_what_iceberg_cannot_do_is_refused",

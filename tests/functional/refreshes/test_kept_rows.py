@@ -48,7 +48,14 @@ ALWAYS = ("STRING",)
 LOCAL, CACHED = "LocalRelation", "InMemoryRelation"
 
 
-@pytest.fixture(params=[FEW_ROWS, -1], ids=["in the driver", "in executors"], autouse=True)
+EXECUTORS, DRIVER = -1, FEW_ROWS
+BOTH = pytest.mark.parametrize("few", [EXECUTORS, DRIVER], indirect=True)
+EXECUTORS_IN_CI = pytest.mark.parametrize(
+    "few", [EXECUTORS, pytest.param(DRIVER, marks=pytest.mark.conformance)], indirect=True
+)
+
+
+@pytest.fixture
 def few(request, monkeypatch):
     """Up to how many rows are kept in the driver."""
     monkeypatch.setattr(module, "FEW_ROWS", request.param)
@@ -94,6 +101,8 @@ def read_twice(session: SparkSession, query: str) -> None:
 @pytest.mark.parametrize(
     "type_", [t if t in ALWAYS else pytest.param(t, marks=pytest.mark.conformance) for t in TYPES]
 )
+@EXECUTORS_IN_CI
+@pytest.mark.usefixtures("few")
 def test_rows_of_every_aggregate_can_be_read_again(session, type_):
     done = 0
     for aggregate in AGGREGATES:
@@ -108,10 +117,13 @@ def test_rows_of_every_aggregate_can_be_read_again(session, type_):
 
 
 @pytest.mark.parametrize("plan", PLANS)
+@EXECUTORS_IN_CI
+@pytest.mark.usefixtures("few")
 def test_rows_of_every_plan_with_an_order_can_be_read_again(session, plan):
     read_twice(session, PLANS[plan].format(k="`k#1`", f=rows_of("1")))
 
 
+@BOTH
 def test_few_rows_are_a_local_relation_that_no_executor_holds(session, few):
     before = held(session)
     with kept_rows(session) as kept:
@@ -128,6 +140,7 @@ def test_few_rows_are_a_local_relation_that_no_executor_holds(session, few):
     assert held(session) == before
 
 
+@BOTH
 def test_what_is_joined_with_no_row_is_not_read(session, few):
     with kept_rows(session) as kept:
         none = kept.keep("SELECT id FROM range(9) WHERE id > 10", "max(id)")
