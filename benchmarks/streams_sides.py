@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
@@ -257,8 +258,9 @@ def batches(side: Side, rows: int) -> list[float]:
 def _has_read_all(side: Side) -> bool:
     query = side.query()
     progress = query.lastProgress if query is not None else None
-    end = progress["sources"][0]["endOffset"] if progress else None
-    return end is not None and end != "null" and side.feed.is_read(end)
+    # The fields of a progress have the repr of an offset in some releases.
+    end = json.loads(progress.json)["sources"][0]["endOffset"] if progress else None
+    return end is not None and side.feed.is_read(json.dumps(end))
 
 
 def _newest(side: Side) -> int:
