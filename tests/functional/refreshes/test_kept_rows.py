@@ -173,3 +173,13 @@ def test_a_small_driver_broadcasts_no_more_than_spark_would(session, monkeypatch
     key = "spark.sql.autoBroadcastJoinThreshold"
     with kept_rows(session):
         assert session.conf.get(key) == str(megabytes * 1024**2)
+
+
+def test_few_rows_that_are_large_stay_in_executors(session):
+    """A hundred documents of 30 kB; the driver may collect a gigabyte at most, all in all."""
+    large = "SELECT id, repeat(md5(string(id)), 1000) AS document FROM range(100)"
+    with kept_rows(session) as kept:
+        found = kept.keep(large)
+        assert (found.rows, kind(session, found.view)) == (100, CACHED)
+        small = kept.keep(f"SELECT id FROM {found.view}")
+        assert (small.rows, kind(session, small.view)) == (100, LOCAL)

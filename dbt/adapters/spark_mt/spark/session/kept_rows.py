@@ -35,7 +35,9 @@ _PART_OF_MEMORY = 100
 """What is broadcast is at most this part of the driver's memory, or Spark's own threshold. Cached
 columns are compressed: their rows in a hash table took ten times as much."""
 FEW_ROWS = 1_000
-"""Up to how many rows the driver keeps: it holds them until the block ends, some kilobytes each."""
+"""Up to how many rows the driver keeps: it holds them until the block ends."""
+FEW_BYTES = 1024**2
+"""Up to how many bytes of cached columns these may have: documents and images are large."""
 _PARTITIONS_OF_LOCAL = "spark.sql.leafNodeDefaultParallelism"
 _PARTITIONS_OF_FILES = "spark.sql.files.minPartitionNum"
 _ADAPTIVE = "spark.sql.adaptive.enabled"
@@ -120,7 +122,7 @@ class KeptRows:
         if not local:
             self._cached.append(frame.persist())
         rows, *values = self._measured(frame, "count(*)", *measures)
-        if not local and rows <= FEW_ROWS and self._is_in_driver:
+        if not local and self._are_few(frame, rows):
             frame = self._moved(frame)
         return Kept(self._view(frame, view), rows, tuple(values))
 
@@ -157,7 +159,7 @@ class KeptRows:
         Rows that Spark's optimizer reduces to a local relation are there already.
         """
         frame: Any = self._without_broken_rules(partial(self._lazily, query))
-        if is_connect(self._spark):
+        if not self._is_in_driver:
             # PySpark 4.2 assigns it to the active session, whatever session computes it; the
             # server knows it in this session only, and frees it with the relation.
             frame._session = frame._plan._spark_session = self._spark  # noqa: SLF001 - no public way
@@ -170,10 +172,10 @@ class KeptRows:
         frame = self._spark.sql(query).coalesce(_ANY_NUMBER)
         if self._is_in_driver:
             plan = frame._jdf.queryExecution().optimizedPlan()  # noqa: SLF001 - no public way
-            # Spark leaves COALESCE out where there is no row.
-            rows = plan if _is_local(plan) else plan.children().head()
-            if _is_local(rows):
-                return self._frame(rows)
+            if plan.children().nonEmpty():  # Spark leaves COALESCE out where there is no row
+                plan = plan.children().head()
+            if _is_local(plan):
+                return self._frame(plan)
         return frame.localCheckpoint(eager=False)
 
     def _without_broken_rules(self, plan: Callable[[], DataFrame]) -> DataFrame:
@@ -201,6 +203,13 @@ class KeptRows:
             return None
         plan = frame._jdf.logicalPlan()  # noqa: SLF001 - no public way
         return plan if _is_local(plan) else None
+
+    def _are_few(self, frame: DataFrame, rows: int) -> bool:
+        """Whether the driver keeps the rows of a cached frame."""
+        if not self._is_in_driver or rows > FEW_ROWS:
+            return False
+        plan = frame._jdf.queryExecution().optimizedPlan()  # noqa: SLF001 - as above
+        return bool(plan.stats().sizeInBytes() <= FEW_BYTES)
 
     def _moved(self, frame: DataFrame) -> DataFrame:
         """Return the few rows of the frame that was cached last, which nothing holds any more."""
