@@ -6,21 +6,21 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
-import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.ivy import java, resolved, spark_jars
 from tests.support.free_ports import free_port
+from tests.support.port_servers import HOST, await_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _MODULE = Path(__file__).with_name("ivy.xml")
+_STARTS_WITHIN_S = 60
 _CONTROL = "org.apache.derby.drda.NetworkServerControl"
 
 
@@ -28,8 +28,9 @@ _CONTROL = "org.apache.derby.drda.NetworkServerControl"
 def shared_metastore(folder: Path) -> Iterator[dict[str, str]]:
     """Run a server; yields the confs by which a Spark uses it, and a warehouse next to it."""
     port = free_port()
-    arguments = ["start", "-h", "localhost", "-p", str(port), "-noSecurityManager"]
-    log = (folder / "derby-server.log").open("wb")
+    arguments = ["start", "-h", HOST, "-p", str(port), "-noSecurityManager"]
+    log_file = folder / "derby-server.log"
+    log = log_file.open("wb")
     server = subprocess.Popen(  # noqa: S603 - our own arguments
         [java(), "-Xmx256m", "-XX:+UseSerialGC", "-cp", _class_path(), _CONTROL, *arguments],
         cwd=folder,
@@ -38,7 +39,7 @@ def shared_metastore(folder: Path) -> Iterator[dict[str, str]]:
         stdin=subprocess.DEVNULL,
     )
     try:
-        _wait_for(port, server)
+        await_port(port, server, log_file, _STARTS_WITHIN_S)
         yield _confs(folder, port)
     finally:
         server.terminate()
@@ -48,7 +49,7 @@ def shared_metastore(folder: Path) -> Iterator[dict[str, str]]:
 
 def _confs(folder: Path, port: int) -> dict[str, str]:
     (client,) = resolved(_MODULE, "client")
-    url = f"jdbc:derby://localhost:{port}/{folder / 'shared_metastore'};create=true"
+    url = f"jdbc:derby://{HOST}:{port}/{folder / 'shared_metastore'};create=true"
     driver = "org.apache.derby.client.ClientAutoloadedDriver"
     return {
         "spark.driver.extraClassPath": client,
@@ -61,23 +62,6 @@ def _confs(folder: Path, port: int) -> dict[str, str]:
 def _class_path() -> str:
     ours = map(str, spark_jars().glob("derby*.jar"))
     return os.pathsep.join([*resolved(_MODULE, "server"), *ours])
-
-
-def _wait_for(port: int, server: subprocess.Popen[bytes]) -> None:
-    until = time.monotonic() + 60
-    while time.monotonic() < until and server.poll() is None:
-        if _answers(port):
-            return
-        time.sleep(0.1)
-    raise RuntimeError("the Derby server did not start")  # noqa: TRY003, EM101
-
-
-def _answers(port: int) -> bool:
-    try:
-        socket.create_connection(("localhost", port), 1).close()
-    except OSError:
-        return False
-    return True
 
 
 def main() -> int:

@@ -10,19 +10,17 @@ import http.client
 import json
 import os
 import socket
-import subprocess
 import sys
 import threading
-import time
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from tests.ivy import java, resolved, spark_jars
 from tests.support.free_ports import free_port
+from tests.support.port_servers import HOST, PortServer
 
 _MODULE = Path(__file__).with_name("ivy.xml")
-_HOST = "127.0.0.1"
 _STARTS_WITHIN_S = 120
 _MAIN = "org.apache.iceberg.rest.RESTCatalogServer"
 _OPTIONS = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
@@ -38,8 +36,8 @@ class RestCatalog:
     """
 
     def __init__(self, folder, port=None, settings=None):
-        self._folder = folder
         self.port = port or free_port()
+        self._server = PortServer(self.port, folder / "rest.log", _STARTS_WITHIN_S)
         self._settings = {
             "rest.port": str(self.port),
             "uri": f"jdbc:sqlite:{folder}/catalog.db?journal_mode=WAL",
@@ -48,38 +46,21 @@ class RestCatalog:
             "clients": "1",  # SQLite has one writer
             **(settings or {}),
         }
-        self._process = None
 
     @property
     def uri(self):
-        return f"http://{_HOST}:{self.port}"
+        return f"http://{HOST}:{self.port}"
 
     def start(self):
         """Start it, and wait until it accepts connections."""
         jars = [*resolved(_MODULE, "rest"), *map(str, spark_jars().glob("hadoop-client-*.jar"))]
-        names = {_variable(key): value for key, value in self._settings.items()}
-        with (self._folder / "rest.log").open("ab") as log:
-            self._process = subprocess.Popen(  # noqa: S603 - our own command
-                [java(), *_OPTIONS, "-cp", os.pathsep.join(jars), _MAIN],
-                cwd=self._folder,
-                env={**os.environ, **names},
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-            )
-        until = time.monotonic() + _STARTS_WITHIN_S
-        while time.monotonic() < until and self._process.poll() is None:
-            with suppress(OSError):
-                socket.create_connection((_HOST, self.port), 1).close()
-                return
-            time.sleep(0.1)
-        raise RuntimeError((self._folder / "rest.log").read_text()[-2000:])
+        command = [java(), *_OPTIONS, "-cp", os.pathsep.join(jars), _MAIN]
+        variables = {_variable(key): value for key, value in self._settings.items()}
+        self._server.start(command, variables)
 
     def kill(self):
         """End it at once, with every connection that it has."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
+        self._server.kill()
 
 
 def _variable(key):
@@ -121,7 +102,7 @@ class LosingProxy(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, catalog, port):
-        super().__init__((_HOST, port), _Handler)
+        super().__init__((HOST, port), _Handler)
         self.catalog, self.fault, self.is_away = catalog, None, False
         self._thread = threading.Thread(target=self.serve_forever, daemon=True)
         self._thread.start()
@@ -160,7 +141,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, content):
         """Return status, type and body of what the catalog answers."""
-        inner = http.client.HTTPConnection(_HOST, self.server.catalog.port)
+        inner = http.client.HTTPConnection(HOST, self.server.catalog.port)
         hidden = {"host", "connection", "accept-encoding"}
         headers = {k: v for k, v in self.headers.items() if k.lower() not in hidden}
         inner.request(self.command, self.path, content, headers)

@@ -7,11 +7,9 @@ driver.
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
-import time
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
@@ -20,6 +18,7 @@ from zipfile import ZipFile
 from tests.ivy import java, resolved, spark_jars
 from tests.lake.postgresql import USER, running_database
 from tests.support.free_ports import free_port
+from tests.support.port_servers import HOST, PortServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from tests.lake.postgresql import Database
 
 _MODULE = Path(__file__).with_name("ivy.xml")
-_HOST = "127.0.0.1"
 _HADOOP = "spark.hadoop."
 _STARTS_WITHIN_S = 120
 _SERVICE = "org.apache.hadoop.hive.metastore.HiveMetaStore"
@@ -76,8 +74,8 @@ class HiveMetastore:
         self._folder = folder
         self.database = database
         self._confs = confs
-        self._port = free_port() if port is None else port
-        self._process: subprocess.Popen[bytes] | None = None
+        port = free_port() if port is None else port
+        self._server = PortServer(port, folder / "metastore.log", _STARTS_WITHIN_S)
         self.warehouse = folder / "warehouse"
         (folder / "conf").mkdir()
         _write_xml(folder / "conf" / "hive-site.xml", self._settings())
@@ -89,32 +87,16 @@ class HiveMetastore:
         return {
             "spark.sql.warehouse.dir": str(self.warehouse),
             **self._confs,
-            "spark.hadoop.hive.metastore.uris": f"thrift://{_HOST}:{self._port}",
+            "spark.hadoop.hive.metastore.uris": f"thrift://{HOST}:{self._server.port}",
         }
 
     def start(self) -> None:
         """Start it, and wait until it accepts connections."""
-        with (self._folder / "metastore.log").open("ab") as log:
-            self._process = subprocess.Popen(  # noqa: S603 - our own command
-                [*self._java(), _SERVICE, "-p", str(self._port)],
-                cwd=self._folder,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-            )
-        until = time.monotonic() + _STARTS_WITHIN_S
-        while time.monotonic() < until and self._process.poll() is None:
-            with suppress(OSError):
-                socket.create_connection((_HOST, self._port), 1).close()
-                return
-            time.sleep(0.1)
-        raise RuntimeError((self._folder / "metastore.log").read_text()[-2000:])
+        self._server.start([*self._java(), _SERVICE, "-p", str(self._server.port)])
 
     def kill(self) -> None:
         """End it at once, with every connection that it has."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
+        self._server.kill()
 
     def _settings(self) -> dict[str, str]:
         of_files = {

@@ -5,15 +5,14 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
-import socket
 import subprocess
 import sys
-import time
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from tests.ivy import spark_jars
 from tests.support.free_ports import free_port
+from tests.support.port_servers import HOST, await_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,9 +20,9 @@ if TYPE_CHECKING:
 
 WORKERS = 2
 _STARTS_WITHIN_S = 60
-_HOST = "127.0.0.1"
 _PARENT_DEATH_SIGNAL = 1
 _DEPLOY = "org.apache.spark.deploy"
+_MASTER_LOG = "1-master.Master.log"
 
 
 class Cluster:
@@ -38,22 +37,22 @@ class Cluster:
         self._port = free_port()
         self._started = 0
         self._master = self._start(
-            "master.Master", "--host", _HOST, "--port", str(self._port), "--webui-port", "0"
+            "master.Master", "--host", HOST, "--port", str(self._port), "--webui-port", "0"
         )
-        self._await_master()
+        await_port(self._port, self._master, folder / _MASTER_LOG, _STARTS_WITHIN_S)
         self.workers = [self._worker() for _ in range(WORKERS)]
 
     @property
     def url(self) -> str:
         """The conf `spark.master`."""
-        return f"spark://{_HOST}:{self._port}"
+        return f"spark://{HOST}:{self._port}"
 
     def confs(self) -> dict[str, str]:
         """The confs of a driver in client mode."""
         return {
             "spark.master": self.url,
-            "spark.driver.host": _HOST,
-            "spark.driver.bindAddress": _HOST,
+            "spark.driver.host": HOST,
+            "spark.driver.bindAddress": HOST,
             "spark.executor.cores": "1",
             "spark.executor.memory": "640m",
             "spark.executor.extraJavaOptions": "-XX:+UseSerialGC",
@@ -72,7 +71,7 @@ class Cluster:
             _end(process)
 
     def _worker(self) -> subprocess.Popen[bytes]:
-        options = ("--cores", "1", "--memory", "768m", "--host", _HOST, "--webui-port", "0")
+        options = ("--cores", "1", "--memory", "768m", "--host", HOST, "--webui-port", "0")
         work = self._folder / f"work-{self._started}"
         return self._start("worker.Worker", *options, "--work-dir", str(work), self.url)
 
@@ -94,15 +93,6 @@ class Cluster:
                 start_new_session=True,  # a group with the executors
                 preexec_fn=_end_with_the_tests,  # noqa: PLW1509 - it only makes a system call
             )
-
-    def _await_master(self) -> None:
-        until = time.monotonic() + _STARTS_WITHIN_S
-        while time.monotonic() < until:
-            with suppress(OSError):
-                socket.create_connection((_HOST, self._port), 1).close()
-                return
-            time.sleep(0.1)
-        raise TimeoutError(self.url)
 
 
 @contextmanager
