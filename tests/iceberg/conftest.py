@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from uuid import uuid4
 
 import pytest
@@ -164,6 +165,28 @@ def schema(session, iceberg_catalog):
     yield name
     session.sql("USE spark_catalog.default")
     session.sql(f"DROP SCHEMA {name} CASCADE")
+
+
+@pytest.fixture
+def at_first_call(monkeypatch):
+    """Lets a test do something right before a method runs for the first time.
+
+    What it does may return a context for that call. The calls are listed.
+    """
+
+    def arrange(owner, method, action):
+        inner, calls = getattr(owner, method), []
+
+        def late(self, *arguments):
+            calls.append(arguments)
+            done = action() if len(calls) == 1 else None
+            with done if isinstance(done, AbstractContextManager) else nullcontext():
+                return inner(self, *arguments)
+
+        monkeypatch.setattr(owner, method, late)
+        return calls
+
+    return arrange
 
 
 @pytest.fixture(scope="class")

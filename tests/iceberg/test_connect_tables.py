@@ -19,9 +19,17 @@ from dbt.adapters.spark_mt.definition.errors import CommitConflictError, Materia
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment
 from dbt.adapters.spark_mt.spark.formats import iceberg as iceberg_format
 from dbt.adapters.spark_mt.spark.iceberg.branch_transactions import BranchTransaction
-from tests.functional.engine.oracle import outcome, rows
+from tests.functional.engine.oracle import rows
 from tests.iceberg.connect_server import killed_after, serving_iceberg
-from tests.iceberg.test_tables import CHANGES, ROWWISE, STRICT, SUMS, World
+from tests.iceberg.test_tables import (
+    CHANGES,
+    ROWWISE,
+    STRICT,
+    SUMS,
+    World,
+    create_leave_alone_and_refresh,
+    drop,
+)
 from tests.support.errors import raises
 
 RACES = int(os.environ.get("ICEBERG_RACES", "3"))
@@ -59,42 +67,24 @@ def call(world, procedure, *arguments):
 
 
 @pytest.fixture
-def before_publishing(monkeypatch):
-    """Let a test do something once between the check of `main` and its move."""
+def before_publishing(at_first_call):
+    """Lets a test do something once between the check of `main` and its move."""
 
     def arrange(action, method="_fast_forwarded"):
-        inner, done = getattr(BranchTransaction, method), []
-
-        def late(self, *arguments):
-            if not done:
-                done.append(1)
-                action()
-            return inner(self, *arguments)
-
-        monkeypatch.setattr(BranchTransaction, method, late)
-        return done
+        return at_first_call(BranchTransaction, method, action)
 
     return arrange
 
 
 def test_a_table_lives_from_its_creation_to_its_end(world):
-    assert world.create(SUMS, "").action.value == "CREATED"
-    world.equals(SUMS)
-    before = world.snapshots()
-    assert world.create(SUMS, "", form="CREATE OR ALTER").action.value == "UNCHANGED"
-    assert world.tables.refresh(world.name).strategy == "skip"
-    assert world.snapshots() == before
-    world.change(CHANGES[0])
-    world.tables.refresh(world.name, force=True)
-    world.equals(SUMS)
+    create_leave_alone_and_refresh(world)
     world.session.sql(f"UPDATE {world.name} SET total = 0")
     world.tables.refresh(world.name, force=True)
     world.equals(SUMS)
     assert leftovers(world) == ([], [])
     shown = world.tables.execute(f"SHOW MATERIALIZED TABLES IN ice.{world.schema}").rows
     assert [row for row in shown if "m" in row]
-    outcome(world.tables, f"DROP MATERIALIZED TABLE {world.name}")
-    assert not world.session.catalog.tableExists(world.name)
+    drop(world)
 
 
 def test_each_kind_of_change_is_applied(world):

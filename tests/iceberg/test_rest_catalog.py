@@ -27,19 +27,16 @@ def properties(world):
 
 
 @in_catalog(REST)
-def test_properties_that_another_program_sets_meanwhile_are_kept(world, monkeypatch):
+def test_properties_that_another_program_sets_meanwhile_are_kept(world, at_first_call):
     world.create(ROWWISE)
     world.change(CHANGES[0])
-    publish, seen = DriverTransaction.publish, []
 
-    def publish_late(self):
-        seen.append(1)
+    def set_property():
         world.session.sql(f"ALTER TABLE {world.name} SET TBLPROPERTIES ('team' = 'shop')")
-        return publish(self)
 
-    monkeypatch.setattr(DriverTransaction, "publish", publish_late)
+    calls = at_first_call(DriverTransaction, "publish", set_property)
     world.refreshed(ROWWISE)
-    assert len(seen) == 1, "the server compares snapshots only"
+    assert len(calls) == 1, "the server compares snapshots only"
     assert properties(world)["team"] == "shop"
     assert world.tables.refresh(world.name).strategy == "skip"
 
@@ -83,23 +80,19 @@ def test_a_commit_that_the_server_refuses_changes_nothing(world, proxy, status):
 
 
 @in_catalog(LOSING)
-def test_a_refusal_is_a_conflict_where_another_program_came_first(world, proxy, monkeypatch):
+def test_a_refusal_is_a_conflict_where_another_program_came_first(world, proxy, at_first_call):
     """As Unity Catalog reports conflicts, with the status 400."""
     world.create(ROWWISE)
     world.change(CHANGES[0])
-    publish, seen = DriverTransaction.publish, []
 
-    def publish_late(self):
-        seen.append(1)
-        if len(seen) == 1:
-            world.session.sql(f"DELETE FROM {world.name} WHERE id = 1")
-            proxy.fault = Fault(f"/{world.schema}/tables/m", is_made=False, status=400)
-        return publish(self)
+    def delete_and_refuse():
+        world.session.sql(f"DELETE FROM {world.name} WHERE id = 1")
+        proxy.fault = Fault(f"/{world.schema}/tables/m", is_made=False, status=400)
 
-    monkeypatch.setattr(DriverTransaction, "publish", publish_late)
+    calls = at_first_call(DriverTransaction, "publish", delete_and_refuse)
     world.tables.refresh(world.name, force=True)
     world.equals(ROWWISE)
-    assert len(seen) == 2
+    assert len(calls) == 2
 
 
 @in_catalog(REST)

@@ -71,12 +71,9 @@ def world(session, schema, iceberg_catalog):
     return World(session, schema, catalog=iceberg_catalog)
 
 
-@in_each_catalog
-def test_a_table_is_created_refreshed_left_alone_and_dropped(world):
+def create_leave_alone_and_refresh(world):
     assert world.create(SUMS, "").action.value == "CREATED"
     world.equals(SUMS)
-    facts = world.session.sql(f"DESCRIBE TABLE EXTENDED {world.name}").collect()
-    assert ("Provider", "iceberg") in [(row[0], row[1]) for row in facts]
     before = world.snapshots()
     assert world.create(SUMS, "", form="CREATE OR ALTER").action.value == "UNCHANGED"
     assert world.tables.refresh(world.name).strategy == "skip"
@@ -84,8 +81,19 @@ def test_a_table_is_created_refreshed_left_alone_and_dropped(world):
     world.change(CHANGES[0])
     world.tables.refresh(world.name, force=True)
     world.equals(SUMS)
+
+
+def drop(world):
     outcome(world.tables, f"DROP MATERIALIZED TABLE {world.name}")
     assert not world.session.catalog.tableExists(world.name)
+
+
+@in_each_catalog
+def test_a_table_is_created_refreshed_left_alone_and_dropped(world):
+    create_leave_alone_and_refresh(world)
+    facts = world.session.sql(f"DESCRIBE TABLE EXTENDED {world.name}").collect()
+    assert ("Provider", "iceberg") in [(row[0], row[1]) for row in facts]
+    drop(world)
 
 
 @in_each_catalog
@@ -139,22 +147,18 @@ def test_a_table_is_replaced_with_other_columns_and_partitions(world):
 
 @in_each_catalog
 def test_a_write_of_a_user_before_the_publication_is_kept_and_the_refresh_comes_again(
-    world, monkeypatch
+    world, at_first_call
 ):
     world.create(ROWWISE, "")
-    publish, others = DriverTransaction.publish, []
 
-    def publish_late(self):
-        if not others:
-            others.append(1)
-            world.session.sql(f"DELETE FROM {world.name} WHERE id = 1")
-        return publish(self)
+    def delete():
+        world.session.sql(f"DELETE FROM {world.name} WHERE id = 1")
 
-    monkeypatch.setattr(DriverTransaction, "publish", publish_late)
+    calls = at_first_call(DriverTransaction, "publish", delete)
     world.change(CHANGES[0])
     world.tables.refresh(world.name, force=True)
     world.equals(ROWWISE)
-    assert len(others) == 1
+    assert len(calls) == 2
 
 
 @in_each_catalog
