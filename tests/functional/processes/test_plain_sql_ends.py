@@ -192,7 +192,8 @@ def test_a_manager_on_standby_carries_statements_out(tmp_path, monkeypatch):
             for each in (first, second)
         ]
         clients[0].sql("CREATE TABLE ids (id BIGINT) USING delta")
-        clients[0].sql("CREATE MATERIALIZED TABLE t AS SELECT id FROM ids")
+        daily = "FRESHNESS = INTERVAL '1' DAY"  # no manager refreshes it meanwhile
+        clients[0].sql(f"CREATE MATERIALIZED TABLE t {daily} AS SELECT id FROM ids")
         clients[1].sql("INSERT INTO ids VALUES (1)")
         assert clients[1].sql("ALTER MATERIALIZED TABLE t REFRESH").first().rows == 1
         made = clients[1].sql("CREATE MATERIALIZED TABLE u AS SELECT count(*) AS n FROM t")
