@@ -212,21 +212,22 @@ def unknown(spark):
 @in_each_catalog
 @pytest.mark.parametrize("is_made", [True, False])
 def test_a_commit_of_unknown_state_is_made_once(world, monkeypatch, is_made):
-    publish, lost = DriverTransaction.publish, []
+    commit, lost = DriverTransaction._commit, []
 
-    def publish_unheard(self):
+    def commit_unheard(self):
         if len(lost) % 2:
             lost.append(0)
-            return publish(self)
+            commit(self)
+            return
         lost.append(1)
         if is_made:
-            publish(self)
+            commit(self)
         raise unknown(world.session)
 
     world.create(ROWWISE)
     before = len(world.snapshots())
     world.change(CHANGES[0])
-    monkeypatch.setattr(DriverTransaction, "publish", publish_unheard)
+    monkeypatch.setattr(DriverTransaction, "_commit", commit_unheard)
     world.tables.refresh(world.name)
     equals_as_bag(world, ROWWISE)
     assert len(world.snapshots()) == before + 1
@@ -265,19 +266,10 @@ def test_a_database_that_is_locked_is_named_and_nothing_changes(world):
     world.refreshed(SUMS, name=f"spark_catalog.{world.schema}.d")
 
 
-def test_a_database_that_is_locked_during_a_commit_is_tried_again(world, monkeypatch):
+def test_a_database_that_is_locked_during_a_commit_is_tried_again(world, at_first_call):
     world.create(ROWWISE)
     world.change(CHANGES[0])
-    publish, seen = DriverTransaction.publish, []
-
-    def publish_late(self):
-        seen.append(1)
-        if len(seen) == 1:
-            with locked(world.session):
-                return publish(self)
-        return publish(self)
-
-    monkeypatch.setattr(DriverTransaction, "publish", publish_late)
+    calls = at_first_call(DriverTransaction, "_commit", lambda: locked(world.session))
     world.refreshed(ROWWISE)
-    assert len(seen) == 2
+    assert len(calls) == 2
     assert world.tables.refresh(world.name).strategy == "skip"

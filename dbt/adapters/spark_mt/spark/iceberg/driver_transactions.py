@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.spark.formats import iceberg as iceberg_format
-from dbt.adapters.spark_mt.spark.iceberg import metadata, transactions
+from dbt.adapters.spark_mt.spark.iceberg import metadata, outcomes, transactions
 from dbt.adapters.spark_mt.spark.session.driver_java import java_class
 from dbt.adapters.spark_mt.spark.session.private_session import active
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.spark.iceberg.metadata import TableMetadata
 
 _Java = Any
@@ -36,22 +35,21 @@ class DriverTransaction:
     Args:
         spark: The session of its statements.
         table: The table, as Iceberg loaded it.
-        catalog: The name of its catalog.
+        asked: The same table, as its catalog is asked what it has.
     """
 
-    def __init__(self, spark: SparkSession, table: _Java, catalog: str) -> None:
-        self._spark, self._catalog = spark, catalog
+    def __init__(self, spark: SparkSession, table: _Java, asked: outcomes.Asked) -> None:
+        self._spark, self._asked = spark, asked
         # PySpark has no public way to Iceberg's classes.
         self._java: _Java = spark._jsparkSession  # noqa: SLF001
         self._table = table
         self._transaction: _Java = table.newTransaction()
 
     @classmethod
-    def begin(cls, spark: SparkSession, name: TableName) -> DriverTransaction | None:
-        """Begin a transaction on the table of a name; None where there is none."""
-        table = metadata.loaded(spark, name)
-        catalog = name.catalog or str(spark.catalog.currentCatalog())
-        return None if table is None else cls(spark, table, catalog)
+    def begin(cls, spark: SparkSession, asked: outcomes.Asked) -> DriverTransaction | None:
+        """Begin a transaction on a table; None where there is none."""
+        table = metadata.loaded(spark, asked.name)
+        return None if table is None else cls(spark, table, asked)
 
     @property
     def before(self) -> TableMetadata:
@@ -117,10 +115,14 @@ class DriverTransaction:
         change(column).commit()
 
     def publish(self) -> int:
+        with outcomes.settled(self._asked, lambda: (self.before, self.now)):
+            self._commit()
+        head = self._transaction.currentMetadata().currentSnapshot()
+        return 0 if head is None else int(head.sequenceNumber())
+
+    def _commit(self) -> None:
         begun, changed = self._transaction.startMetadata(), self._transaction.currentMetadata()
         self._transaction.underlyingOps().commit(begun, changed)
-        head = changed.currentSnapshot()
-        return 0 if head is None else int(head.sequenceNumber())
 
     def abandon(self) -> None:
         """As `Transaction.abandon`: nothing of a transaction is in the catalog before its end."""
@@ -162,7 +164,7 @@ class DriverTransaction:
         staged = self._class(f"{_ICEBERG}.BaseTable")(operations, self._table.name())
         table = self._class(f"{_ICEBERG}.spark.source.SparkTable")(staged)
         # The catalog has the functions of partitions such as bucket(2, v), but not this table.
-        catalog = self._java.sessionState().catalogManager().catalog(self._catalog)
+        catalog = self._java.sessionState().catalogManager().catalog(self._asked.catalog)
         relation = self._class(f"{_SOURCES}.v2.DataSourceV2Relation")
         option = self._class("scala.Option")
         return relation.create(table, option.apply(catalog), option.apply(None))

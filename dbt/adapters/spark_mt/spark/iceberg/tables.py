@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import time
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from datetime import datetime, timezone
 from functools import partial
 from typing import TYPE_CHECKING
@@ -40,7 +40,6 @@ from dbt.adapters.spark_mt.spark.session.private_session import is_connect, set_
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from contextlib import AbstractContextManager
 
     from pyspark.sql import SparkSession
 
@@ -161,7 +160,7 @@ class IcebergTables(IcebergSources):
 
     def _begin(self, session: SparkSession, name: TableName) -> Transaction | None:
         """Begin a transaction on the table of a name; None where there is none."""
-        return DriverTransaction.begin(session, name)
+        return DriverTransaction.begin(session, self._asked(name))
 
     def stream_source(
         self, session: SparkSession, name: TableName, reader: SparkSourceReader
@@ -477,18 +476,12 @@ class IcebergTables(IcebergSources):
         self._published(session, name, found)
 
     def _published(self, session: SparkSession, name: TableName, transaction: Transaction) -> int:
-        version = EMPTY
-        with _abandoned_on_failure(transaction), self._settled(name, transaction):
+        with _abandoned_on_failure(transaction):
             version = transaction.publish()
-        version = version or transaction.now.newest
         # Rows that a user keeps by CACHE TABLE are old now. The commit is made in any case.
         with suppress_outages():
             session.catalog.refreshTable(name.sql)
         return version
-
-    def _settled(self, name: TableName, transaction: Transaction) -> AbstractContextManager[None]:
-        """Find out whether a transaction is published where the catalog fails in the block."""
-        return outcomes.settled(self._asked(name), lambda: (transaction.before, transaction.now))
 
 
 class ConnectTables(IcebergTables):
@@ -501,9 +494,6 @@ class ConnectTables(IcebergTables):
             return self.history.metadata(TableRef(name, self.format.name, ""))
 
         return BranchTransaction.begin(read, session, name)
-
-    def _settled(self, name: TableName, transaction: Transaction) -> AbstractContextManager[None]:  # noqa: ARG002 - it finds out itself
-        return nullcontext()
 
 
 @contextmanager
