@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 
@@ -20,6 +21,14 @@ class NoSpark:
 
     def __call__(self, *_, **__):
         return self
+
+
+class Progress(dict):
+    """What PySpark returns: fields by name, and the text that the JVM wrote."""
+
+    @property
+    def json(self):
+        return json.dumps(self)
 
 
 @dataclass
@@ -62,13 +71,13 @@ class Side:
 
 
 def batch(number, rows, seconds, version):
-    offset = f'{{"reservoirVersion": {version}, "index": -1}}'
-    return {
-        "batchId": number,
-        "numInputRows": rows,
-        "durationMs": {"triggerExecution": 1000 * seconds},
-        "sources": [{"endOffset": offset}],
-    }
+    offset = {"reservoirVersion": version, "index": -1}
+    return Progress(
+        batchId=number,
+        numInputRows=rows,
+        durationMs={"triggerExecution": 1000 * seconds},
+        sources=[{"endOffset": offset}],
+    )
 
 
 def test_only_batches_that_read_the_rows_count():
@@ -78,7 +87,7 @@ def test_only_batches_that_read_the_rows_count():
 
 
 def test_a_stream_that_has_read_nothing_yet_is_waited_for(monkeypatch):
-    nothing = {**batch(0, 0, 1, 0), "sources": [{"endOffset": "null"}]}
+    nothing = Progress({**batch(0, 0, 1, 0), "sources": [{"endOffset": None}]})
     monkeypatch.setattr(streams_sides, "_PATIENCE_S", 0.1)
     with pytest.raises(NoProgressError):
         batches(Side(nothing), 5)
