@@ -1,24 +1,17 @@
 """Replacement of rows that one scan of some columns finds, in a transaction of Delta itself.
 
 Spark SQL has no statement for it: REPLACE WHERE takes a text, which a hundred thousand values make
-too long, and a MERGE reads the table three times with all columns. So the driver runs Delta's own
-DELETE and write in one transaction, by a class of Java that it compiles. Over Spark Connect the
-driver is another process, and a MERGE is left.
+too long, and a MERGE reads the table three times with all columns. Over Spark Connect, where
+`table_writes` cannot be used, a MERGE is left.
 """
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.columns import quote
-from dbt.adapters.spark_mt.execution.errors import problem_of
-from dbt.adapters.spark_mt.spark.formats import delta as delta_format
-from dbt.adapters.spark_mt.spark.session import driver_java
-from dbt.adapters.spark_mt.spark.session.errors import is_spark_error
-from dbt.adapters.spark_mt.spark.session.private_session import is_connect
+from dbt.adapters.spark_mt.spark.delta import table_writes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,12 +21,10 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.execution.table_format import TableColumns
 
 
-SOURCE = Path(__file__).with_name("RowReplacement.java")
 MOST_ROWS = 1_000_000
 """Up to how many rows are found by filters: the driver holds two hashes of each."""
 LARGE_BYTES = 64 * 1024**2
 """From which size of its files on a table is not read with all columns to find rows in it."""
-_LOGGER = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +69,7 @@ def can_replace(session: SparkSession, table: TableColumns, count: int) -> bool:
     """
     texts = any("CHAR(" in type_.upper() for type_ in table.types)
     known = bool(table.types) and table.comparable and not texts
-    if is_connect(session) or not known or not 0 < count <= MOST_ROWS:
-        return False
-    return session.conf.get(delta_format.FENCE_NUMBER, None) is not None
+    return known and 0 < count <= MOST_ROWS and table_writes.is_possible(session)
 
 
 def replace_rows(session: SparkSession, table: TableColumns, removal: Removal, added: str) -> bool:
@@ -96,38 +85,12 @@ def replace_rows(session: SparkSession, table: TableColumns, removal: Removal, a
         Whether that is done. It is not, and nothing is written, where other rows have the same
         values, where rows are not there, and where Spark would cast values.
     """
-    try:
-        java = driver_java.compiled(session, SOURCE)
-    except Exception as error:
-        if not is_spark_error(error):
-            raise
-        problem = problem_of(error)
-        _LOGGER.warning("A MERGE changes %s: Delta's classes do not fit (%s).", table.name, problem)
+    write = table_writes.TableWrite.of(session, table.name, added)
+    if write is None:
         return False
-    conf, number = session.conf, driver_java.java_class(session, "java.lang.Long").valueOf
-
-    def frame(text: str) -> Any:  # noqa: ANN401 - of the JVM
-        made: Any = session.sql(text)
-        return made._jdf  # noqa: SLF001 - as above
-
-    classic: Any = session
-    made = driver_java.new_object(
-        session,
-        java,
-        classic._jsparkSession,  # noqa: SLF001 - as above
-        conf.get(delta_format.FENCE_ID),
-        number(int(conf.get(delta_format.FENCE_NUMBER) or 0)),
-        frame(added),
-        number(removal.count),
-    )
     delete, columns = f"DELETE FROM {table.name.sql} WHERE ", removal.columns
-    hashes = frame(removal.hashes(columns))
-    made.findBy(f"{delete}{removal.condition(columns)}", hashes, removal.predicate)
+    write.find_by(f"{delete}{removal.condition(columns)}", removal.hashes(columns))
     if removal.one:
         one = (removal.one,)
-        hashes = frame(removal.hashes(one))
-        made.findFirstBy(f"{delete}{removal.condition(one)}", hashes, LARGE_BYTES)
-    outcome = str(made.run())
-    if outcome:
-        _LOGGER.debug("Rows of %s are not replaced by one scan: %s.", table.name, outcome)
-    return not outcome
+        write.find_first_by(f"{delete}{removal.condition(one)}", removal.hashes(one), LARGE_BYTES)
+    return write.replace(removal.count, removal.predicate)

@@ -14,6 +14,7 @@ from dbt.adapters.spark_mt.spark.delta.changes import RangeReader
 from dbt.adapters.spark_mt.spark.delta.driver_views import version_rows
 from dbt.adapters.spark_mt.spark.delta.row_changes import apply_changes, replace_keys
 from dbt.adapters.spark_mt.spark.delta.stream import DeltaSource
+from dbt.adapters.spark_mt.spark.delta.table_writes import TableWrite
 from dbt.adapters.spark_mt.spark.formats import delta as delta_format
 from dbt.adapters.spark_mt.spark.session.private_session import set_for_now
 
@@ -169,8 +170,10 @@ class DeltaTables:
     def overwrite(
         self, session: SparkSession, name: TableName, rows: str, *, adds_columns: bool = False
     ) -> None:
-        with _adding_columns(session, enabled=adds_columns):
-            session.sql(f"INSERT OVERWRITE TABLE {name.sql}\n{rows}")
+        write = None if adds_columns else TableWrite.of(session, name, rows)
+        if write is None or not write.overwrite():
+            with _adding_columns(session, enabled=adds_columns):
+                session.sql(f"INSERT OVERWRITE TABLE {name.sql}\n{rows}")
 
     def overwrite_where(
         self, session: SparkSession, name: TableName, condition: str, rows: str
@@ -187,9 +190,11 @@ class DeltaTables:
         *,
         adds_columns: bool = False,
     ) -> None:
-        listed = f" ({', '.join(map(quote, columns))})" if columns else ""
-        with _adding_columns(session, enabled=adds_columns):
-            session.sql(f"INSERT INTO {name.sql}{listed}\n{rows}")
+        write = None if columns or adds_columns else TableWrite.of(session, name, rows)
+        if write is None or not write.append():
+            listed = f" ({', '.join(map(quote, columns))})" if columns else ""
+            with _adding_columns(session, enabled=adds_columns):
+                session.sql(f"INSERT INTO {name.sql}{listed}\n{rows}")
 
     def replace_keys(
         self,
