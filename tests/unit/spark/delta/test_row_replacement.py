@@ -8,7 +8,7 @@ import pytest
 
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.execution.table_format import TableColumns
-from dbt.adapters.spark_mt.spark.delta import row_replacement, table_writes
+from dbt.adapters.spark_mt.spark.delta import driver_tables, row_replacement
 from dbt.adapters.spark_mt.spark.delta.changes import marks_rows
 from dbt.adapters.spark_mt.spark.delta.row_replacement import Removal, can_replace
 from dbt.adapters.spark_mt.spark.formats import delta as delta_format
@@ -66,7 +66,7 @@ def test_classes_that_do_not_fit_leave_it_to_a_merge(monkeypatch, caplog):
     def compiled(*_):
         raise error
 
-    monkeypatch.setattr(table_writes.driver_java, "compiled", compiled)
+    monkeypatch.setattr(driver_tables.driver_java, "compiled", compiled)
     assert not row_replacement.replace_rows(session(), TABLE, REMOVAL, "SELECT 1")
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert "no such class: DeleteCommand" in caplog.text

@@ -100,13 +100,22 @@ def _files(session: SparkSession, table: TableRef, snapshot: Any) -> Any:  # noq
         if version in lists:
             lists.move_to_end(version)
             return lists[version]
-    has_statistics = False
-    found = snapshot.getAllFiles(has_statistics)
+    found = _listed(snapshot)
     with _LISTING:
         lists[version] = found
         while len(lists) > _MOST_LISTS:
             lists.popitem(last=False)
     return found
+
+
+def _listed(snapshot: Any) -> Any:  # noqa: ANN401 - of the JVM
+    """Return the files that the checksum of a commit lists, or else those of the table's state."""
+    checksum = snapshot.checksumOpt()
+    listed = checksum.get().allFiles() if checksum.isDefined() else checksum
+    if listed.isDefined() and listed.get().size() == checksum.get().numFiles():
+        return listed.get()
+    has_statistics = False
+    return snapshot.getAllFiles(has_statistics)  # two or three jobs
 
 
 def _viewed(session: SparkSession, table: TableRef, make: Callable[[Any, Any], Any]) -> str:

@@ -17,6 +17,7 @@ from dbt.adapters.spark_mt.execution.table_format import RowsNotThereError
 from dbt.adapters.spark_mt.query import bags
 from dbt.adapters.spark_mt.query.relation_states import WEIGHT
 from dbt.adapters.spark_mt.spark.delta.changes import feeds_changes, marks_rows, properties_of
+from dbt.adapters.spark_mt.spark.delta.driver_tables import DriverTable
 from dbt.adapters.spark_mt.spark.delta.row_conditions import Measured, Ranges, There
 from dbt.adapters.spark_mt.spark.delta.row_replacement import Removal, can_replace, replace_rows
 from dbt.adapters.spark_mt.spark.formats import delta as delta_format
@@ -95,7 +96,7 @@ def _rows_there(
     if feeds_changes(properties):
         return None
     if can_replace(session, table, source.rows) and marks_rows(properties):
-        return there_by_key(kept, table, key, source, found.conditions("t."))
+        return there_by_key(session, kept, table, key, source, found.conditions("t."))
     if (place := found.place) is None:
         return None
     return place.rows(session, kept, table, source.view, source.rows)
@@ -266,11 +267,17 @@ class Replacing:
 
 
 def there_by_key(
-    kept: KeptRows, table: TableColumns, key: Sequence[str], source: Kept, within: str
+    session: SparkSession,
+    kept: KeptRows,
+    table: TableColumns,
+    key: Sequence[str],
+    source: Kept,
+    within: str,
 ) -> There:
     """Return the rows of a table that have a key of the relation that `keyed_query` gives.
 
     Args:
+        session: A private session.
         kept: Keeps the rows.
         table: The table.
         key: Columns whose values differ in all rows.
@@ -278,8 +285,13 @@ def there_by_key(
         within: Conditions on `t` that all of them meet.
     """
     columns = ", ".join(f"t.{c}" for c in row_merges.columns_of(table))
+    listed, relation = DriverTable.of(session, table.name), table.name.sql
+    files = listed and listed.rows(f"true{within}")
+    if files is not None:
+        relation = kept.new_view()
+        files.createOrReplaceTempView(relation)
     rows = kept.keep(
-        f"SELECT {columns} FROM {table.name.sql} AS t LEFT SEMI JOIN {source.view} AS s "
+        f"SELECT {columns} FROM {relation} AS t LEFT SEMI JOIN {source.view} AS s "
         f"ON {row_merges.same_key(table, key)}{within}"
     )
     return There("", rows.view, rows.rows)

@@ -2,7 +2,7 @@
 
 Spark SQL has no statement for it: REPLACE WHERE takes a text, which a hundred thousand values make
 too long, and a MERGE reads the table three times with all columns. Over Spark Connect, where
-`table_writes` cannot be used, a MERGE is left.
+`driver_tables` cannot be used, a MERGE is left.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.columns import quote
-from dbt.adapters.spark_mt.spark.delta import table_writes
+from dbt.adapters.spark_mt.spark.delta import driver_tables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,7 +69,7 @@ def can_replace(session: SparkSession, table: TableColumns, count: int) -> bool:
     """
     texts = any("CHAR(" in type_.upper() for type_ in table.types)
     known = bool(table.types) and table.comparable and not texts
-    return known and 0 < count <= MOST_ROWS and table_writes.is_possible(session)
+    return known and 0 < count <= MOST_ROWS and driver_tables.is_possible(session)
 
 
 def replace_rows(session: SparkSession, table: TableColumns, removal: Removal, added: str) -> bool:
@@ -85,12 +85,12 @@ def replace_rows(session: SparkSession, table: TableColumns, removal: Removal, a
         Whether that is done. It is not, and nothing is written, where other rows have the same
         values, where rows are not there, and where Spark would cast values.
     """
-    write = table_writes.TableWrite.of(session, table.name, added)
-    if write is None:
+    found = driver_tables.DriverTable.of(session, table.name)
+    if found is None:
         return False
     delete, columns = f"DELETE FROM {table.name.sql} WHERE ", removal.columns
-    write.find_by(f"{delete}{removal.condition(columns)}", removal.hashes(columns))
+    found.find_by(f"{delete}{removal.condition(columns)}", removal.hashes(columns))
     if removal.one:
         one = (removal.one,)
-        write.find_first_by(f"{delete}{removal.condition(one)}", removal.hashes(one), LARGE_BYTES)
-    return write.replace(removal.count, removal.predicate)
+        found.find_first_by(f"{delete}{removal.condition(one)}", removal.hashes(one), LARGE_BYTES)
+    return found.replace(added, removal.count, removal.predicate)

@@ -11,10 +11,10 @@ from dbt.adapters.spark_mt.execution.table_format import FENCE
 from dbt.adapters.spark_mt.planning.properties import is_changed_by_row, location_of, properties_of
 from dbt.adapters.spark_mt.query.bags import BagColumn, same_row
 from dbt.adapters.spark_mt.spark.delta.changes import RangeReader
+from dbt.adapters.spark_mt.spark.delta.driver_tables import DriverTable
 from dbt.adapters.spark_mt.spark.delta.driver_views import version_rows
 from dbt.adapters.spark_mt.spark.delta.row_changes import apply_changes, replace_keys
 from dbt.adapters.spark_mt.spark.delta.stream import DeltaSource
-from dbt.adapters.spark_mt.spark.delta.table_writes import TableWrite
 from dbt.adapters.spark_mt.spark.formats import delta as delta_format
 from dbt.adapters.spark_mt.spark.session.private_session import set_for_now
 
@@ -170,8 +170,8 @@ class DeltaTables:
     def overwrite(
         self, session: SparkSession, name: TableName, rows: str, *, adds_columns: bool = False
     ) -> None:
-        write = None if adds_columns else TableWrite.of(session, name, rows)
-        if write is None or not write.overwrite():
+        table = None if adds_columns else DriverTable.of(session, name)
+        if table is None or not table.overwrite(rows):
             with _adding_columns(session, enabled=adds_columns):
                 session.sql(f"INSERT OVERWRITE TABLE {name.sql}\n{rows}")
 
@@ -190,8 +190,8 @@ class DeltaTables:
         *,
         adds_columns: bool = False,
     ) -> None:
-        write = None if columns or adds_columns else TableWrite.of(session, name, rows)
-        if write is None or not write.append():
+        table = None if columns or adds_columns else DriverTable.of(session, name)
+        if table is None or not table.append(rows):
             listed = f" ({', '.join(map(quote, columns))})" if columns else ""
             with _adding_columns(session, enabled=adds_columns):
                 session.sql(f"INSERT INTO {name.sql}{listed}\n{rows}")

@@ -182,18 +182,18 @@ def test_texts_of_a_length_are_written_by_sql(world, session, type_):
     t = world.name("t")
     session.sql(f"CREATE TABLE {t.sql} (k {type_}) USING delta")
     world.commit(1, world.tables.append, t, "SELECT 'a' AS k")
-    with pytest.raises(Exception, match="EXCEED_LIMIT_LENGTH|exceeds"):
+    with pytest.raises(Exception, match="DELTA_EXCEED_CHAR_VARCHAR_LIMIT"):
         world.commit(2, world.tables.append, t, "SELECT 'abcde' AS k")
     assert [row[0].strip() for row in session.table(t.sql).collect()] == ["a"]
 
 
-def test_rows_of_other_types_and_names(world, session):
+def test_rows_of_other_types_and_names(world):
     """They are cast as an INSERT casts them, by the places of the columns."""
     t = world.table([(1, "a")])
     world.commit(1, world.tables.append, t, "SELECT 2L AS other, 'b' AS k")
     world.commit(2, world.tables.append, t, "SELECT 3 AS other, 'c' AS k")
     assert world.rows(t) == [(1, "a"), (2, "b"), (3, "c")]
-    with pytest.raises(Exception, match="CAST_INVALID_INPUT|CAST_OVERFLOW|overflow"):
+    with pytest.raises(Exception, match="OVERFLOW"):
         world.commit(3, world.tables.append, t, "SELECT 30000000000L AS k, 'd' AS v")
     assert len(world.rows(t)) == 3
 

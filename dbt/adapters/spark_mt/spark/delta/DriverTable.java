@@ -47,6 +47,7 @@ import org.apache.spark.sql.classic.SparkSession$;
 import org.apache.spark.sql.delta.DeltaColumnMapping$;
 import org.apache.spark.sql.delta.DeltaOperations;
 import org.apache.spark.sql.delta.OptimisticTransaction;
+import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.VersionChecksum;
 import org.apache.spark.sql.delta.actions.Action$;
 import org.apache.spark.sql.delta.actions.AddFile;
@@ -81,13 +82,14 @@ import scala.collection.immutable.Seq;
 import scala.collection.mutable.ListBuffer;
 
 /**
- * One write to a Delta table, in a transaction with a fence: rows are added, and none, all or some
- * of those that are there are removed.
+ * A Delta table that the driver reads and writes without a job that reads its log: the checksum of
+ * the last commit has the numbers of fences, and lists the files of a table that has few. Where it
+ * does not, Delta finds them.
  *
- * Statements of SQL do the same. But a fenced one reads the state of the table first, in three jobs
- * of Spark, for the number that is taken already. And none removes rows by a hundred thousand
- * values and adds others in one commit. The checksum of the last commit has the numbers, and lists
- * the files of a table that has few.
+ * A write is one transaction with a fence: rows are added, and none, all or some of those that are
+ * there are removed. Statements of SQL do the same. But a fenced one reads the state of the table
+ * first, in three jobs of Spark, for the number that is taken already. And none removes rows by a
+ * hundred thousand values and adds others in one commit.
  *
  * The condition that finds some rows are two Bloom filters over hashes, so neither its text nor its
  * time grow with the rows. A filter takes some other row for one of them about once in 10^14 rows.
@@ -98,7 +100,7 @@ import scala.collection.mutable.ListBuffer;
  *
  * Janino compiles this in the driver: no generics, no lambdas, no two `catch` clauses of a `try`.
  */
-public final class TableWrite extends scala.runtime.AbstractFunction1 {
+public final class DriverTable extends scala.runtime.AbstractFunction1 {
     static final double WRONGLY_FOUND = 1e-7;
     /** Spark derives all bits of a value from two numbers below the size of the filter. */
     static final long LEAST_SIZE = 10000L;
@@ -114,9 +116,9 @@ public final class TableWrite extends scala.runtime.AbstractFunction1 {
         "__CHAR_VARCHAR_TYPE_STRING", "delta.generationExpression", "delta.identity.start"};
 
     private final SparkSession session;
-    private final String fence;
-    private final long number;
     private final String name;
+    private String fence;
+    private long number;
     private Dataset added;
     private boolean removesAll = false;
     private long expected = 0L;
@@ -129,16 +131,36 @@ public final class TableWrite extends scala.runtime.AbstractFunction1 {
     private String outcome = "";
 
     /**
-     * @param session The session; its confs have the metadata of the commit.
+     * @param session The session; its confs have the metadata of a commit.
      * @param name The table, as SQL names it.
+     */
+    public DriverTable(SparkSession session, String name) {
+        this.session = session;
+        this.name = name;
+    }
+
+    /**
+     * Return the rows in the files that may have rows that meet a condition; null where the files
+     * are not listed.
+     *
+     * @param condition The condition, on columns of `t`.
+     */
+    public Dataset rows(String condition) throws Exception {
+        DeleteCommand read = analysed("DELETE FROM " + name + " AS t WHERE " + condition);
+        Snapshot snapshot = read.deltaLog().unsafeVolatileSnapshot();
+        Seq files = candidates((Expression) read.condition().get(), snapshot);
+        return files == null
+            ? null : (Dataset) read.deltaLog().createDataFrame(snapshot, files, false, NONE);
+    }
+
+    /**
+     * Begin a write.
+     *
      * @param fence The application whose number the commit takes.
      * @param number That number.
      * @param added The rows to add, in the order of the columns.
      */
-    public TableWrite(
-            SparkSession session, String name, String fence, long number, Dataset added) {
-        this.session = session;
-        this.name = name;
+    public void begin(String fence, long number, Dataset added) {
         this.fence = fence;
         this.number = number;
         this.added = added;
@@ -240,7 +262,7 @@ public final class TableWrite extends scala.runtime.AbstractFunction1 {
     }
 
     private static IterableOnce allFiles(OptimisticTransaction txn) {
-        Seq files = listed(txn);
+        Seq files = listed(txn.snapshot());
         if (files == null) {
             files = txn.filterFiles();
         } else {
@@ -258,8 +280,8 @@ public final class TableWrite extends scala.runtime.AbstractFunction1 {
     }
 
     /** Return the files of a table by the checksum of its last commit; null where it lists none. */
-    private static Seq listed(OptimisticTransaction txn) {
-        Option found = txn.snapshot().checksumOpt();
+    private static Seq listed(Snapshot snapshot) {
+        Option found = snapshot.checksumOpt();
         VersionChecksum checksum = found.isEmpty() ? null : (VersionChecksum) found.get();
         if (checksum == null || checksum.allFiles().isEmpty()) {
             return null;
@@ -298,7 +320,7 @@ public final class TableWrite extends scala.runtime.AbstractFunction1 {
         Expression condition = withFilters((Expression) read.condition().get(), filters);
         DeleteCommand delete = new DeleteCommand(
             read.deltaLog(), read.catalogTable(), read.target(), new Some(condition));
-        Seq files = expected > MOST_MARKED ? null : candidates(condition, txn);
+        Seq files = expected > MOST_MARKED ? null : candidates(condition, txn.snapshot());
         if (files != null) {
             return marked(delete, condition, files, txn);
         }
@@ -324,12 +346,12 @@ public final class TableWrite extends scala.runtime.AbstractFunction1 {
      * Return the listed files that may have rows that meet a condition; null where none are listed,
      * and where Delta has to look at them for their statistics.
      */
-    private static Seq candidates(Expression condition, OptimisticTransaction txn) {
-        Seq listed = listed(txn);
+    private static Seq candidates(Expression condition, Snapshot snapshot) {
+        Seq listed = listed(snapshot);
         if (listed == null) {
             return null;
         }
-        List bounds = Bound.of(condition, txn.metadata().schema());
+        List bounds = Bound.of(condition, snapshot.metadata().schema());
         ListBuffer found = new ListBuffer();
         scala.collection.Iterator files = listed.iterator();
         while (files.hasNext()) {
