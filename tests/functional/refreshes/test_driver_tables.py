@@ -8,6 +8,7 @@ from decimal import Decimal
 import pytest
 
 from dbt.adapters.spark_mt.execution.table_format import TableColumns
+from dbt.adapters.spark_mt.spark.delta.driver_tables import DriverTable
 from dbt.adapters.spark_mt.spark.formats import delta as delta_format
 from tests.behaviour.table_format import changed
 from tests.functional.engine.test_table_format import DeltaWorld
@@ -143,9 +144,10 @@ def test_a_file_whose_last_rows_go_leaves_the_table(world, session):
     assert len(session.table(t.sql).inputFiles()) == 2
 
 
-@_MORE
-def test_of_many_files_those_are_read_that_may_have_the_rows(world, session):
+@pytest.mark.parametrize("zone", [pytest.param("UTC", marks=_MORE), "America/New_York"])
+def test_of_many_files_those_are_read_that_may_have_the_rows(world, session, zone):
     """Each range of values that Delta keeps statistics of, at its ends."""
+    session.conf.set("spark.sql.session.timeZone", zone)
     t = world.name("t")
     listed = ", ".join(f"{name} {type_}" for name, type_ in _TYPES.items())
     session.sql(
@@ -163,6 +165,35 @@ def test_of_many_files_those_are_read_that_may_have_the_rows(world, session):
         assert world.commit(number, world.tables.apply_changes, table, nothing, removed)
         assert session.sql(removed).count() == 0
     assert session.table(t.sql).count() == 30
+
+
+@pytest.mark.parametrize("zone", [pytest.param("UTC", marks=_MORE), "America/New_York"])
+def test_files_that_cannot_have_a_row_are_not_read(world, session, zone):
+    session.conf.set("spark.sql.session.timeZone", zone)
+    t = world.name("t")
+    listed = ", ".join(f"{name} {type_}" for name, type_ in _TYPES.items())
+    session.sql(f"CREATE TABLE {t.sql} ({listed}) USING delta PARTITIONED BY (part)")
+    for start in range(0, 40, 10):
+        part = f"SELECT * FROM ({_ROWS.format(40)}) WHERE k BETWEEN {start} AND {start + 9}"
+        session.sql(f"INSERT INTO {t.sql} SELECT /*+ COALESCE(1) */ * FROM ({part})")
+    session.conf.set(delta_format.FENCE_NUMBER, "1")
+    texts = ", ".join(f"CAST({name} AS STRING) AS {name}" for name in _TYPES)  # in that zone
+    low, high = session.sql(
+        f"SELECT {texts} FROM ({_ROWS.format(40)}) WHERE k IN (12, 17)"
+    ).collect()
+    found = {}
+    for name, type_ in _TYPES.items():
+        ends = [f"CAST('{low[name]}' AS {type_})", f"CAST('{high[name]}' AS {type_})"]
+        least, greatest = sorted(ends)
+        rows = DriverTable.of(session, t).rows(f"t.{name} >= {least} AND t.{name} <= {greatest}")
+        found[name] = len(rows.inputFiles())
+        wanted = f"{name} >= {least} AND {name} <= {greatest}"
+        assert rows.where(wanted).count() == session.table(t.sql).where(wanted).count()
+    # of a text, Delta keeps the first 32 characters
+    assert found == {"k": 2, "amount": 2, "day": 2, "at": 2, "name": 8, "part": 8}
+    one = session.sql(f"SELECT max(part) FROM {t.sql}").collect()[0][0]
+    assert len(DriverTable.of(session, t).rows(f"t.part >= '{one}'").inputFiles()) == 4
+    session.conf.unset(delta_format.FENCE_NUMBER)
 
 
 def test_a_table_whose_last_commit_lists_no_files(world, session):

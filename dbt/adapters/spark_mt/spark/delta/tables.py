@@ -39,9 +39,6 @@ _MOST_LISTINGS, _FEWER_LISTINGS = "10000", "16"
 """In how many tasks VACUUM lists directories by Spark's default, and by ours. It starts all of
 them, however few directories there are: 40 s on two cores."""
 
-MOST_OPENED_FILES = 200
-"""Up to how many files a version is opened by a list of all of them."""
-
 
 class DeltaTables:
     """Implementation of `execution.table_format.VersionedTables`; rows are the text of a query."""
@@ -80,7 +77,7 @@ class DeltaTables:
         """As `VersionedTables.opened`; of a table of many files, statistics leave out some."""
         size = self.history.size(table, version)
         view = ""
-        if size is not None and size[0] <= MOST_OPENED_FILES:
+        if size is not None and size[0] <= delta_format.MOST_LISTED:
             view = version_rows(session, table, version)
         return view or self.as_of(table, version)
 

@@ -75,8 +75,11 @@ TIME_TRAVEL_LIMIT = (
 MERGE_SOURCE = "spark.databricks.delta.merge.materializeSource"
 VERIFIES_CHECKSUM = "spark.databricks.delta.allFilesInCrc.verificationMode.forceOnNonUTC.enabled"
 """Whether each commit compares the files in its checksum with the table where the time zone of
-session or JVM is not UTC, which is one more job. Delta 4.4 reads no table by these files, and this
-project takes only their numbers of rows, which no time zone changes."""
+session or JVM is not UTC, which is one more job. Delta 4.4 reads no table by these files. This
+project takes the files of small tables from there."""
+LISTED_FILES = "spark.databricks.delta.allFilesInCrc.thresholdNumFiles"
+"""Up to how many files the checksum of a commit lists: each takes some 500 bytes there."""
+MOST_LISTED = 200
 AS_STORED = {
     "spark.sql.readSideCharPadding": "false",
     "spark.sql.legacy.noCharPaddingInPredicate": "true",
@@ -141,7 +144,12 @@ _CONFS = table_format.EngineConfs(
     # Delta keeps the logs of up to 10,000 tables and their files in memory. Reading one again costs
     # less than the memory of a server that runs for days.
     server={"spark.databricks.delta.delta.log.cacheSize": "256"},
-    private={TIME_TRAVEL_LIMIT: "false", ADD_COLUMNS: "false", VERIFIES_CHECKSUM: "false"},
+    private={
+        TIME_TRAVEL_LIMIT: "false",
+        ADD_COLUMNS: "false",
+        VERIFIES_CHECKSUM: "false",
+        LISTED_FILES: str(MOST_LISTED),
+    },
     not_copied=(
         FENCE_ID,
         FENCE_NUMBER,
