@@ -286,7 +286,7 @@ def there_by_key(
     """
     columns = ", ".join(f"t.{c}" for c in row_merges.columns_of(table))
     listed, relation = DriverTable.of(session, table.name), table.name.sql
-    files = listed and listed.rows(f"true{within}")
+    files = None if listed is None else listed.rows(f"true{within}")
     if files is not None:
         relation = kept.new_view()
         files.createOrReplaceTempView(relation)
