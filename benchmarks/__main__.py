@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks import (
     builds,
+    choice,
     connect,
     iceberg,
     incremental,
@@ -63,6 +64,7 @@ _SIZES = (
     ("--fresh-seconds", 300, "for how long lags are measured by a writer and a reader"),
     ("--incremental-rows", incremental.ROWS, "rows of the source of tables that are refreshed"),
     ("--peers-rows", peers.ROWS, "the same for `peers`"),
+    ("--choice-minutes", choice.MINUTES, "for how long cells of `choice` are measured"),
 )
 MANAGER = (
     "manager-idle",
@@ -73,7 +75,7 @@ MANAGER = (
     "manager-many",
 )
 IN_A_SHELL = ("parsing", "connect", "manager-start", "manager-queue", "plain-sql-start")
-ALONE = (iceberg.PART, peers.PART)
+ALONE = (iceberg.PART, peers.PART, choice.PART)
 """What needs an environment, or a Spark, of its own."""
 ALWAYS = (
     *IN_A_SHELL,
@@ -101,6 +103,9 @@ def main() -> int:
     parser.add_argument("--rows", type=int, default=builds.ROWS, help="rows that a build reads")
     for name, default, meaning in _SIZES:
         parser.add_argument(name, type=int, default=default, help=meaning)
+    parser.add_argument(
+        "--choice-rows", type=int, action="append", help="rows of a source of `choice`"
+    )
     parser.add_argument("--incremental", choices=("auto", "strict"), default="auto")
     parser.add_argument("--share", type=float, action="append", help="part of rows that change")
     shapes = (*incremental.SHAPES, *(set(peers.SHAPES) - set(incremental.SHAPES)))
@@ -133,16 +138,30 @@ def run(parts: Sequence[str], folder: Path, requested: argparse.Namespace) -> li
         for part in (small, iceberg, plain_sql):
             if part.PART in parts:
                 measurements += part.measure(spark, requested.samples)
-        if "incremental" in parts:
-            shares = requested.share or incremental.SHARES
-            shapes = requested.shape or tuple(incremental.SHAPES)
-            size = requested.incremental_rows, requested.samples
-            option = requested.incremental
-            measurements += incremental.measure(spark, *size, shares, shapes, option)
+        if {"incremental", choice.PART} & set(parts):
+            measurements += run_changes(spark, parts, requested)
         if set(parts) & set(STREAMS):
             measurements += run_streams(spark, parts, folder, requested)
         if set(parts) & set(MANAGER):
             measurements += run_manager(spark, parts, requested)
+    return measurements
+
+
+def run_changes(
+    spark: SparkSession, parts: Sequence[str], requested: argparse.Namespace
+) -> list[Measurement]:
+    """Measure refreshes after changes of their sources."""
+    measurements: list[Measurement] = []
+    shapes = requested.shape or tuple(incremental.SHAPES)
+    if "incremental" in parts:
+        shares = requested.share or incremental.SHARES
+        size = requested.incremental_rows, requested.samples
+        option = requested.incremental
+        measurements += incremental.measure(spark, *size, shares, shapes, option)
+    if choice.PART in parts:
+        shares = requested.share or choice.SHARES
+        sizes = requested.choice_rows or choice.SIZES
+        measurements += choice.measure(spark, sizes, requested.choice_minutes, shares, shapes)
     return measurements
 
 

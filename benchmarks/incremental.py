@@ -24,7 +24,7 @@ SHARES = (0.0001, 0.001, 0.01, 0.15, 0.5, 1.0)
 LARGEST = 0.01
 """Up to which share a refresh must be cheaper than a recompute."""
 _SOURCE = "'delta.enableChangeDataFeed' = 'true', 'delta.enableDeletionVectors' = 'true'"
-_SALES = """id, pmod(hash(id), 1000000) AS customer, pmod(hash(id, 1), 1000) AS product,
+SALES = """id, pmod(hash(id), 1000000) AS customer, pmod(hash(id, 1), 1000) AS product,
 CAST(pmod(hash(id, 2), 100000) / 100 AS DECIMAL(10, 2)) AS amount, pmod(hash(id, 3), 90) AS day"""
 SHAPES = {
     "filter + project": "SELECT id, customer, amount * 2 AS twice FROM sales WHERE day < 60",
@@ -48,7 +48,7 @@ def load(spark: SparkSession, rows: int) -> None:
     spark.sql(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
     spark.sql(f"USE {SCHEMA}")
     for name, query in (
-        ("sales", f"SELECT {_SALES} FROM range(0, {rows}, 1, 16)"),
+        ("sales", f"SELECT {SALES} FROM range(0, {rows}, 1, 16)"),
         ("customers", "SELECT id AS customer, id % 200 AS country FROM range(1000000)"),
         ("products", "SELECT id AS product, id % 20 AS category FROM range(1000)"),
     ):
@@ -108,7 +108,7 @@ def _change(spark: SparkSession, rows: int, share: float, turn: int) -> None:
     """Insert, update and delete a third of the share each; the source keeps its size."""
     third = max(1, int(rows * share / 3))
     first = rows + turn * rows
-    spark.sql(f"INSERT INTO sales SELECT {_SALES} FROM range({first}, {first + third})")
+    spark.sql(f"INSERT INTO sales SELECT {SALES} FROM range({first}, {first + third})")
     if share >= 1:
         spark.sql("UPDATE sales SET amount = amount + 1")
         return

@@ -516,6 +516,15 @@ COVERS = (
         ),
     ),
     Cover(
+        "tables that the driver reads and writes by the list of their files",
+        ("refreshes/test_driver_tables.py",),
+        (
+            "refreshes/test_driver_tables.py::test_rows_are_written_by_one_job",
+            "refreshes/test_driver_tables.py::test_files_keep_their_statistics",
+            "refreshes/test_driver_tables.py::test_files_that_cannot_have_a_row_are_not_read",
+        ),
+    ),
+    Cover(
         "bad input of the write that one scan prepares",
         ("refreshes/test_row_replacement.py",),
         (
@@ -525,7 +534,7 @@ COVERS = (
             "refreshes/test_row_replacement.py::test_more_rows_than_a_condition_lists",
             f"{_CONTRACT}WithDeletionVectors::test_null_is_a_value_of_a_key",
             f"{_CONTRACT}::test_a_change_of_rows_that_are_not_there_changes_nothing",
-            "tests/unit/spark/delta/test_row_replacement.py",
+            "tests/unit/spark/delta/test_driver_tables.py",
         ),
     ),
     Cover(

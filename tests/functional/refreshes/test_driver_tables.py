@@ -1,4 +1,4 @@
-"""Writes in a transaction of Delta: what they cost, and what they leave in files and caches."""
+"""Tables that the driver reads and writes: jobs, statistics of files, caches, types."""
 
 from __future__ import annotations
 

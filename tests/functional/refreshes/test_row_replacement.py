@@ -38,13 +38,13 @@ def world(session, schema):
 @pytest.fixture
 def by_one_scan(monkeypatch) -> list[bool]:
     """Whether each change of rows was made by one scan."""
-    found, replace_rows = [], row_changes.replace_rows
+    found, replaced = [], row_changes._replaced
 
     def noted(*arguments):
-        found.append(replace_rows(*arguments))
+        found.append(replaced(*arguments))
         return found[-1]
 
-    monkeypatch.setattr(row_changes, "replace_rows", noted)
+    monkeypatch.setattr(row_changes, "_replaced", noted)
     return found
 
 

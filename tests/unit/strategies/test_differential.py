@@ -131,8 +131,8 @@ def test_small_sources_and_large_changes_are_read_whole_unless_the_option_is_str
     ("costs", "code"),
     [
         ({}, "SMALL_CHANGE"),
-        ({"recompute": Cost(4.9)}, "SHORT_RECOMPUTE"),
-        ({"recompute": Cost(5.0)}, "SMALL_CHANGE"),
+        ({"recompute": Cost(1.9)}, "SHORT_RECOMPUTE"),
+        ({"recompute": Cost(2.0)}, "SMALL_CHANGE"),
         ({"recompute": Cost(10.0, ago=1), NAME: Cost(30.0, repeated=1)}, "SMALL_CHANGE"),
         ({"recompute": Cost(10.0, ago=1), NAME: Cost(30.1, repeated=1)}, "CHANGES_TOOK_LONGER"),
         ({"recompute": Cost(10.0, ago=2), NAME: Cost(12.0, repeated=2)}, "SMALL_CHANGE"),

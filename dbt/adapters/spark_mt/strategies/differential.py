@@ -36,7 +36,7 @@ LARGEST_SHARE = 0.15
 """Up to which part of the rows of the sources may have changed."""
 SMALLEST_SOURCES = 500_000
 """From how many rows of all sources on reading them costs more than planning by their changes."""
-SHORTEST_RECOMPUTE_S = 5.0
+SHORTEST_RECOMPUTE_S = 2.0
 """From how many seconds of a recompute on a refresh by changes may be faster."""
 _MARGIN = 1.25
 """How many times as long as the other strategy one may take that the last refresh used."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dbt.adapters.spark_mt.definition.columns import quote
 from dbt.adapters.spark_mt.execution.errors import problem_of
 from dbt.adapters.spark_mt.spark.formats import delta as delta_format
 from dbt.adapters.spark_mt.spark.session import driver_java
@@ -20,19 +21,71 @@ from dbt.adapters.spark_mt.spark.session.errors import is_spark_error
 from dbt.adapters.spark_mt.spark.session.private_session import active, is_connect
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyspark.sql import DataFrame, SparkSession
 
     from dbt.adapters.spark_mt.definition.columns import TableName
+    from dbt.adapters.spark_mt.execution.table_format import TableColumns
 
 
 SOURCE = Path(__file__).with_name("DriverTable.java")
 NESTED = ("Bound",)
+MOST_ROWS = 1_000_000
+"""Up to how many rows are found by filters: the driver holds two hashes of each."""
+LARGE_BYTES = 64 * 1024**2
+"""From which size of its files on a table is not read with all columns to find rows in it."""
 _LOGGER = logging.getLogger(__name__)
 
 
 def is_possible(session: SparkSession) -> bool:
     """Whether a write with the fence of a session may be tried: not over Connect."""
     return not is_connect(session) and session.conf.get(delta_format.FENCE_NUMBER, None) is not None
+
+
+def can_replace(session: SparkSession, table: TableColumns, count: int) -> bool:
+    """Whether `DriverTable.replace` may be tried in a table with deletion vectors.
+
+    Spark checks the lengths of CHAR and VARCHAR, and fills them up, in the statements of SQL only.
+    """
+    texts = any("CHAR(" in type_.upper() for type_ in table.types)
+    known = bool(table.types) and table.comparable and not texts
+    return known and 0 < count <= MOST_ROWS and is_possible(session)
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """Rows to be removed from a table.
+
+    Args:
+        rows: A query for them.
+        count: How many there are.
+        columns: Columns of the table by whose values they are found.
+        one: A column whose values differ in all of them, and best in all rows, by which they are
+            found in a large table; empty for none.
+        within: Further conditions that all of them meet, each after AND.
+    """
+
+    rows: str
+    count: int
+    columns: tuple[str, ...]
+    one: str = ""
+    within: str = ""
+
+    def condition(self, columns: Sequence[str]) -> str:
+        """Return the condition of a DELETE, in which Java replaces each comparison of a hash."""
+        listed = ", ".join(map(quote, columns))
+        return f"xxhash64({listed}) = 0L AND xxhash64(1, {listed}) = 0L{self.within}"
+
+    def hashes(self, columns: Sequence[str]) -> str:
+        """Return a query for two hashes of each row."""
+        listed = ", ".join(map(quote, columns))
+        return f"SELECT xxhash64({listed}), xxhash64(1, {listed}) FROM (\n{self.rows}\n)"
+
+    @property
+    def predicate(self) -> str:
+        """What the commit says of the rows that left."""
+        return f"({', '.join(map(quote, self.columns))}) of {self.count} rows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,29 +147,20 @@ class DriverTable:
         self._begin(rows)
         return self._is_done(self.java.overwrite())
 
-    def find_by(self, statement: str, hashes: str) -> None:
-        """Name the columns that find rows to remove.
+    def replace(self, rows: str, removal: Removal) -> bool:
+        """Add the rows of a query in place of those that one scan finds; return whether it is done.
 
-        Args:
-            statement: A DELETE of the rows whose two hashes are 0.
-            hashes: A query for the two hashes of each row to remove.
-        """
-        self.java.findBy(statement, self._frame(hashes))
-
-    def find_first_by(self, statement: str, hashes: str, least_bytes: int) -> None:
-        """Find them in a table of so many bytes and more by fewer columns first."""
-        self.java.findFirstBy(statement, self._frame(hashes), least_bytes)
-
-    def replace(self, rows: str, expected: int, predicate: str) -> bool:
-        """Add the rows of a query in place of those that are found; return whether that is done.
-
-        Args:
-            rows: The query.
-            expected: How many rows are to be removed: nothing is written where others are found.
-            predicate: What the commit says of its condition.
+        It is not where other rows have the same values, and where rows are not there.
         """
         self._begin(rows)
-        return self._is_done(self.java.replace(expected, predicate))
+        delete, columns = f"DELETE FROM {self.name.sql} WHERE ", removal.columns
+        hashes = self._frame(removal.hashes(columns))
+        self.java.findBy(f"{delete}{removal.condition(columns)}", hashes)
+        if removal.one:
+            one = (removal.one,)
+            hashes = self._frame(removal.hashes(one))
+            self.java.findFirstBy(f"{delete}{removal.condition(one)}", hashes, LARGE_BYTES)
+        return self._is_done(self.java.replace(removal.count, removal.predicate))
 
     def _begin(self, rows: str) -> None:
         conf = self.session.conf

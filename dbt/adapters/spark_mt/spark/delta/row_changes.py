@@ -17,9 +17,8 @@ from dbt.adapters.spark_mt.execution.table_format import RowsNotThereError
 from dbt.adapters.spark_mt.query import bags
 from dbt.adapters.spark_mt.query.relation_states import WEIGHT
 from dbt.adapters.spark_mt.spark.delta.changes import feeds_changes, marks_rows, properties_of
-from dbt.adapters.spark_mt.spark.delta.driver_tables import DriverTable
+from dbt.adapters.spark_mt.spark.delta.driver_tables import DriverTable, Removal, can_replace
 from dbt.adapters.spark_mt.spark.delta.row_conditions import Measured, Ranges, There
-from dbt.adapters.spark_mt.spark.delta.row_replacement import Removal, can_replace, replace_rows
 from dbt.adapters.spark_mt.spark.formats import delta as delta_format
 from dbt.adapters.spark_mt.spark.query import row_merges
 from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_error, unlogged
@@ -133,10 +132,15 @@ def _replace_differing(
     elif there.place:
         Replacing(session, kept, table, there.place).run(there, gained, lost, count)
     else:
-        return replace_rows(
-            session, table, Removal(lost, count, tuple(key), within=found.conditions()), gained
-        )
+        removal = Removal(lost, count, tuple(key), within=found.conditions())
+        return _replaced(session, table, removal, gained)
     return True
+
+
+def _replaced(session: SparkSession, table: TableColumns, removal: Removal, added: str) -> bool:
+    """Remove rows that one scan finds, and add others; return whether that is done."""
+    found = DriverTable.of(session, table.name)
+    return found is not None and found.replace(added, removal)
 
 
 def apply_changes(session: SparkSession, table: TableColumns, added: str, removed: str) -> None:
@@ -181,7 +185,7 @@ def _found_by_filters(
         return False
     one, within = found.distinct_column, found.conditions()
     removal = Removal(removed, found.rows, table.columns, one, within)
-    return replace_rows(session, table, removal, added)
+    return _replaced(session, table, removal, added)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ import pytest
 
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.execution.table_format import TableColumns
-from dbt.adapters.spark_mt.spark.delta import driver_tables, row_replacement
+from dbt.adapters.spark_mt.spark.delta import driver_tables, row_changes
 from dbt.adapters.spark_mt.spark.delta.changes import marks_rows
-from dbt.adapters.spark_mt.spark.delta.row_replacement import Removal, can_replace
+from dbt.adapters.spark_mt.spark.delta.driver_tables import Removal, can_replace
 from dbt.adapters.spark_mt.spark.formats import delta as delta_format
 
 TABLE = TableColumns(TableName("t", "s", "c"), ("k", "v"), types=("INT", "STRING"))
@@ -44,7 +44,7 @@ def test_the_commit_says_how_many_rows_were_found_by_what():
     ("table", "count", "properties", "number"),
     [
         (TABLE, 0, MARKED, "7"),
-        (TABLE, row_replacement.MOST_ROWS + 1, MARKED, "7"),
+        (TABLE, driver_tables.MOST_ROWS + 1, MARKED, "7"),
         (TABLE, 1, {}, "7"),
         (TABLE, 1, {delta_format.DELETION_VECTORS: "false"}, "7"),
         (TABLE, 1, MARKED, None),
@@ -67,6 +67,6 @@ def test_classes_that_do_not_fit_leave_it_to_a_merge(monkeypatch, caplog):
         raise error
 
     monkeypatch.setattr(driver_tables.driver_java, "compiled", compiled)
-    assert not row_replacement.replace_rows(session(), TABLE, REMOVAL, "SELECT 1")
+    assert not row_changes._replaced(session(), TABLE, REMOVAL, "SELECT 1")
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert "no such class: DeleteCommand" in caplog.text
