@@ -238,9 +238,10 @@ class RangeReader:
         before, after = range_.after.version, range_.upto.version
         if self._versions.schema(range_, before) != self._versions.schema(range_, after):
             return None
-        rows = ""
-        if feeds_changes(properties_of(self._spark, range_.table.name)):
-            rows = f"table_changes({quote_text(range_.table.name.sql)}, {before + 1}, {after})"
+        described = self._log.description(range_.table, after)
+        name, rows = range_.table.name, ""
+        if feeds_changes(described.properties if described else properties_of(self._spark, name)):
+            rows = f"table_changes({quote_text(name.sql)}, {before + 1}, {after})"
         elif changes.marks_rows:
             rows = marked_rows(self._spark, range_.table, before + 1, after)
         if not rows:
@@ -298,9 +299,12 @@ class RangeReader:
         changes = file_changes(actions, range_.upto.version)
         if self._moves_columns(range_) or self._changes_between(range_, changes):
             return _UNKNOWN
-        columns = {f.name.lower() for f in self._versions.schema(range_, range_.upto.version)}
+        columns = self._log.columns(range_.table, range_.upto.version)
+        if columns is None:
+            columns = tuple(self._versions.schema(range_, range_.upto.version).names)
         # a column of this name hides that of Spark
-        return replace(changes, named=False) if _FILE_METADATA in columns else changes
+        is_hidden = _FILE_METADATA in map(str.lower, columns)
+        return replace(changes, named=False) if is_hidden else changes
 
     def _changes_between(self, range_: VersionRange, changes: FileChanges) -> bool:
         """Whether files are read at a version of a range where columns are others than at its end.

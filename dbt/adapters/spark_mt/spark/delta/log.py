@@ -182,6 +182,10 @@ class DeltaLog:
     def description(self, table: TableRef, version: int) -> TableDescription | None:  # noqa: ARG002 - a job
         return None
 
+    def columns(self, table: TableRef, version: int) -> tuple[str, ...] | None:  # noqa: ARG002 - a job
+        """Return the names of a version's columns; None where only Spark can tell."""
+        return None
+
     def size(self, table: TableRef, version: int) -> tuple[int, int] | None:  # noqa: ARG002 - a job
         return None
 
@@ -440,6 +444,13 @@ class DriverLog(DeltaLog):
     def description(self, table: TableRef, version: int) -> TableDescription | None:
         """As `TableHistory.description`; most writers add a checksum file to each commit."""
         return commit_files.checksum_description(self._checksum(table, version))
+
+    def columns(self, table: TableRef, version: int) -> tuple[str, ...] | None:
+        """As `DeltaLog.columns`; the checksum file of a version has them."""
+        metadata = self._checksum(table, version).get("metadata") or {}
+        if not (schema := metadata.get("schemaString")):
+            return None
+        return tuple(str(field["name"]) for field in json.loads(schema)["fields"])
 
     def table_id(self, table: TableRef) -> str:
         """As `DeltaLog.table_id`; the checksum file of the newest version has it."""

@@ -151,8 +151,7 @@ def apply_changes(session: SparkSession, table: TableColumns, added: str, remove
     """
     with kept_rows(session) as kept:
         ranges = Ranges.of(table)
-        measures = ", ".join(("count(*)", *ranges.all_measures))
-        count, *values = session.sql(f"SELECT {measures} FROM (\n{removed}\n)").collect()[0]
+        count, *values = kept.measured(removed, "count(*)", *ranges.all_measures)
         found = Measured(ranges, count, values)
         if _found_by_filters(session, table, found, removed, added):
             return

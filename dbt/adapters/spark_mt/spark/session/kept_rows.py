@@ -232,6 +232,10 @@ class KeptRows:
             found = datasets.ofRows(self._spark._jsparkSession, local)  # noqa: SLF001 - as above
         return DataFrame(found, self._spark)
 
+    def measured(self, query: str, *measures: str) -> Row:
+        """Return aggregates over the rows of a query, which are not kept."""
+        return self._measured(self._spark.sql(query), *measures)
+
     def _measured(self, frame: DataFrame, *measures: str) -> Row:
         """Return aggregates over all rows, in one job instead of one for each stage."""
         with set_for_now(self._spark, {_ADAPTIVE: "false"}):
