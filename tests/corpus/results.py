@@ -148,6 +148,7 @@ class Figures:
     corpus: str
     queries: int
     created: int
+    strict: int
     incremental: int
     always: int
     refreshes: int
@@ -167,6 +168,7 @@ def figures(results: Iterable[Result]) -> tuple[Figures, ...]:
             corpus,
             queries=len(found),
             created=sum(r.is_created for r in found),
+            strict=sum(r.outcome == STRICT for r in found),
             incremental=sum(r.is_incremental for r in found),
             always=sum(r.is_always_incremental for r in found),
             refreshes=sum(len(r.rounds) for r in found),
@@ -192,10 +194,11 @@ HEADER = (
     "corpus",
     "queries",
     "created",
+    "accepted by `strict`",
     "incremental",
     "never recomputed",
     "refreshes compared",
-    "always equal",
+    "right",
     "not determined",
     "faulty",
 )
@@ -208,7 +211,7 @@ def report(results: Iterable[Result]) -> Iterator[str]:
         HEADER,
         (
             (
-                f.corpus, f.queries, f.created, f.incremental, f.always,
+                f.corpus, f.queries, f.created, f.strict, f.incremental, f.always,
                 f.refreshes, f.right, f.undetermined, f.faulty,
             )
             for f in figures(results)
