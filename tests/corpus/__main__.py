@@ -14,6 +14,7 @@ from tests.corpus.corpora import CONFS, Run, Selection
 from tests.corpus.jars import tests_jar
 from tests.corpus.results import Store, fingerprint, report, with_report
 from tests.functional.engine.conftest import started
+from tests.support import jvm_options
 
 if TYPE_CHECKING:
     from tests.corpus.results import Result
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "conformance.md"
 FOLDER = ROOT / ".work" / "corpus"
+LONG = {jvm_options.OPTIONS: jvm_options.COMMON}
+"""A run of all queries takes hours."""
 
 
 def code() -> str:
@@ -38,7 +41,7 @@ def main() -> int:
     jar = tests_jar()
     with (
         tempfile.TemporaryDirectory() as warehouse,
-        contextmanager(started)(warehouse, **CONFS) as spark,
+        contextmanager(started)(warehouse, **CONFS, **LONG) as spark,
     ):
 
         def finished(result: Result) -> None:

@@ -148,9 +148,11 @@ class Figures:
     corpus: str
     queries: int
     created: int
+    strict: int
     incremental: int
     always: int
     refreshes: int
+    empty: int
     right: int
     undetermined: int
     faulty: int
@@ -167,9 +169,11 @@ def figures(results: Iterable[Result]) -> tuple[Figures, ...]:
             corpus,
             queries=len(found),
             created=sum(r.is_created for r in found),
+            strict=sum(r.outcome == STRICT for r in found),
             incremental=sum(r.is_incremental for r in found),
             always=sum(r.is_always_incremental for r in found),
             refreshes=sum(len(r.rounds) for r in found),
+            empty=sum(r.is_created and not any(each.rows for each in r.rounds) for r in found),
             right=sum(r.is_right for r in found),
             undetermined=sum(not all(each.is_compared for each in r.rounds) for r in found),
             faulty=sum(bool(r.faults) for r in found),
@@ -192,10 +196,12 @@ HEADER = (
     "corpus",
     "queries",
     "created",
+    "accepted by `strict`",
     "incremental",
     "never recomputed",
     "refreshes compared",
-    "always equal",
+    "without rows",
+    "right",
     "not determined",
     "faulty",
 )
@@ -208,14 +214,16 @@ def report(results: Iterable[Result]) -> Iterator[str]:
         HEADER,
         (
             (
-                f.corpus, f.queries, f.created, f.incremental, f.always,
-                f.refreshes, f.right, f.undetermined, f.faulty,
+                f.corpus, f.queries, f.created, f.strict, f.incremental, f.always,
+                f.refreshes, f.empty, f.right, f.undetermined, f.faulty,
             )
             for f in figures(results)
         ),
     )  # fmt: skip
-    yield ""
     counted = sorted(reasons(results).items(), key=lambda item: (-item[1], item[0]))
+    if not counted:
+        return
+    yield ""
     yield from _table(
         ("queries", "outcome", "code"), ((n, what, f"`{code}`") for (what, code), n in counted)
     )

@@ -185,6 +185,7 @@ RESULTS = (
     Result("tpcds/q2", "SELECT 2", 1, "auto", ("WINDOW",), (Round("insert", "recompute", 1),)),
     Result("tpcds/q3", "SELECT 3", 1, REFUSED, ("SOME_CONDITION",), faults=("wrong",)),
     Result("tpcds/q4", "SELECT 4", 1, "auto", (), (Round("insert", "", 1, is_compared=False),)),
+    Result("tpcds/q5", "SELECT 4", 1, "strict", (), (Round("insert", "recompute", 0),)),
     Result("sql-tests/a#1", "SELECT 5", 1, SPARK_REFUSES, ("TABLE_OR_VIEW_NOT_FOUND",)),
     Result("sql-tests/a#2", "SELECT 6", 1, NO_TABLE),
 )
@@ -216,12 +217,16 @@ def test_results_hold_for_the_code_that_gave_them():
 
 def test_figures_count_what_spark_takes_and_what_reads_a_table():
     (found,) = figures(RESULTS)
-    assert (found.corpus, found.queries, found.created) == ("tpcds", 4, 3)
-    assert (found.incremental, found.always, found.refreshes) == (1, 1, 4)
-    assert (found.right, found.undetermined, found.faulty) == (2, 1, 1)
+    assert (found.corpus, found.queries, found.created) == ("tpcds", 5, 4)
+    assert (found.strict, found.incremental, found.always, found.refreshes) == (2, 1, 1, 5)
+    assert (found.right, found.undetermined, found.faulty) == (3, 1, 1)
+    assert found.empty == 1
     text = "\n".join(report(RESULTS))
+    assert "| corpus | queries | created | accepted by `strict` | incremental |" in text
+    assert "| tpcds | 5 | 4 | 2 | 1 | 1 | 5 | 1 | 3 | 1 | 1 |" in text
     assert "| 1 | not created | `SOME_CONDITION` |" in text
     assert "| 1 | recomputed | `WINDOW` |" in text
+    assert "outcome" not in "\n".join(report(RESULTS[:1]))
 
 
 def test_a_page_gets_the_report_between_its_marks():
