@@ -277,6 +277,8 @@ _NOT_DERIVED = {
     "compared; otherwise the query is computed. The reason names what to set.",
     "SMALL_SOURCES": "The sources have fewer than 500,000 rows: reading them all costs less.",
     "SHORT_RECOMPUTE": "The last recompute took less than 5 seconds.",
+    "CHANGES_WOULD_TAKE_LONGER": "Changes were not tried lately, and so many rows changed that a "
+    "recompute is estimated to be faster.",
     "CHANGES_TOOK_LONGER": "A refresh by changes takes longer than a recompute, by how long the "
     "last ones took and the number of source rows.",
     "ESTIMATE": "How long a refresh takes by each strategy, by how long the last ones took "

@@ -22,6 +22,7 @@ from dbt.adapters.spark_mt.query import differential, operator_sql, partial_sums
 from dbt.adapters.spark_mt.query.analyzer import SourceKind
 from dbt.adapters.spark_mt.query.operator_builder import definition_tree
 from dbt.adapters.spark_mt.strategies.choice import choose
+from dbt.adapters.spark_mt.strategies.differential import slower
 from dbt.adapters.spark_mt.strategies.strategy import (
     Cost,
     RefreshInputs,
@@ -132,7 +133,9 @@ def test_small_sources_and_large_changes_are_read_whole_unless_the_option_is_str
     [
         ({}, "SMALL_CHANGE"),
         ({"recompute": Cost(1.9)}, "SHORT_RECOMPUTE"),
-        ({"recompute": Cost(2.0)}, "SMALL_CHANGE"),
+        ({"recompute": Cost(2.0)}, "CHANGES_WOULD_TAKE_LONGER"),
+        ({"recompute": Cost(2.0), NAME: Cost(0.5, ago=99)}, "CHANGES_WOULD_TAKE_LONGER"),
+        ({"recompute": Cost(5.0)}, "SMALL_CHANGE"),
         ({"recompute": Cost(10.0, ago=1), NAME: Cost(30.0, repeated=1)}, "SMALL_CHANGE"),
         ({"recompute": Cost(10.0, ago=1), NAME: Cost(30.1, repeated=1)}, "CHANGES_TOOK_LONGER"),
         ({"recompute": Cost(10.0, ago=2), NAME: Cost(12.0, repeated=2)}, "SMALL_CHANGE"),
@@ -141,8 +144,8 @@ def test_small_sources_and_large_changes_are_read_whole_unless_the_option_is_str
         ({"recompute": Cost(10.0, repeated=1), NAME: Cost(7.0, ago=1)}, "SMALL_CHANGE"),
         ({"recompute": Cost(10.0, repeated=21), NAME: Cost(30.0, ago=21)}, "SMALL_CHANGE"),
         ({"recompute": Cost(10.0, ago=20), NAME: Cost(9.0, repeated=20)}, "SMALL_CHANGE"),
-        ({"recompute": Cost(10.0, ago=21), NAME: Cost(5.1, repeated=21)}, "OLD_DURATION"),
-        ({"recompute": Cost(10.0, ago=21), NAME: Cost(5.0, repeated=21)}, "SMALL_CHANGE"),
+        ({"recompute": Cost(10.0, ago=21), NAME: Cost(6.7, repeated=21)}, "OLD_DURATION"),
+        ({"recompute": Cost(10.0, ago=21), NAME: Cost(6.6, repeated=21)}, "SMALL_CHANGE"),
         ({NAME: Cost(30.0, repeated=2)}, "SMALL_CHANGE"),
     ],
 )
@@ -197,6 +200,16 @@ def test_an_estimate_is_never_far_from_the_last_duration():
     assert last.estimate(0, 0.2, 2.5) == 4.0
     assert Cost(10.0).estimate(5, 0.2, 2.5) == 10.0
     assert Cost().estimate(5, 0.2, 2.5) is None
+
+
+def test_many_changed_rows_are_not_tried_where_a_recompute_is_estimated_to_be_faster():
+    costs = {"recompute": Cost(4.0)}
+    assert slower(costs, 500_000, 10_000_000) is None
+    found = slower(costs, 600_000, 10_000_000)
+    assert found.code == "CHANGES_WOULD_TAKE_LONGER"
+    assert found.text.startswith("600000 changed rows take about 4.5 seconds")
+    tried = {**costs, NAME: Cost(3.0, source_rows=600_000, repeated=2)}
+    assert slower(tried, 600_000, 10_000_000) is None
 
 
 def test_the_logs_of_sources_are_not_read_where_a_recompute_is_short():

@@ -49,8 +49,11 @@ _TRIALS = 2
 _LONGEST_TRIAL = 3
 """How many times as long as a recompute the first refresh in a row may take to be followed by a
 second: to build sums as well takes no longer than that."""
-_CLEARLY = 2
+_CLEARLY = 1.5
 """How many times as fast refreshes by changes must be for a recompute not to be measured again."""
+_UNTRIED_S, _UNTRIED_ROW_S = 1.5, 5e-6
+"""How many seconds refreshes by changes are taken to need before one was made: in all, and more for
+each changed row. A first one also does work that no later one does."""
 _NOT_COMPUTED = frozenset(
     {"FUNCTION", "NOT_PINNABLE", "TIME_DEPENDENT", "LOOKED_UP_AND_FOLLOWED", "PROCESS_FUNCTION"}
 )
@@ -322,8 +325,25 @@ def slower(costs: Mapping[str, strategy.Cost], changed: int, rows: int) -> Reaso
     """
     own, other = _last(costs)
     by_changes, by_all = _estimates(costs, changed, rows)
-    if by_changes is None or by_all is None or own.ago > strategy.REMEMBERED:
+    if by_all is None:
         return None
+    if by_changes is None or own.ago > strategy.REMEMBERED:
+        return _would_be_slower(by_all, changed)
+    return _was_slower(own, other, (by_changes, by_all), f"for {changed} changed rows of {rows}")
+
+
+def _was_slower(
+    own: strategy.Cost, other: strategy.Cost, estimates: tuple[float, float], of: str
+) -> Reason | None:
+    """Return that a recompute is faster than changes that were tried lately.
+
+    Args:
+        own: The cost of the last refresh by changes.
+        other: That of the last recompute.
+        estimates: How many seconds each may take now.
+        of: Of which rows.
+    """
+    by_changes, by_all = estimates
     is_trial = 0 < own.repeated < _TRIALS and by_changes <= by_all * _LONGEST_TRIAL
     if not is_trial and other.ago > strategy.REMEMBERED and by_changes * _CLEARLY > by_all:
         why = f"it was the first build, or more than {strategy.REMEMBERED} refreshes ago"
@@ -335,6 +355,17 @@ def slower(costs: Mapping[str, strategy.Cost], changed: int, rows: int) -> Reaso
     durations = f"{own.seconds:.1f} seconds, and the last recompute {other.seconds:.1f}"
     text = f"the last refresh by changes took {durations}"
     if (own.seconds, other.seconds) != (by_changes, by_all):
-        text += f"; for {changed} changed rows of {rows} the estimate is {by_changes:.1f} and "
-        text += f"{by_all:.1f}"
+        text += f"; {of} the estimate is {by_changes:.1f} and {by_all:.1f}"
     return Reason("CHANGES_TOOK_LONGER", "", text)
+
+
+def _would_be_slower(by_all: float, changed: int) -> Reason | None:
+    """Return that a recompute is faster than changes that were not tried lately."""
+    by_changes = _UNTRIED_S + _UNTRIED_ROW_S * changed
+    if by_changes <= by_all:
+        return None
+    text = (
+        f"{changed} changed rows take about {by_changes:.1f} seconds, and the estimate of a "
+        f"recompute is {by_all:.1f}"
+    )
+    return Reason("CHANGES_WOULD_TAKE_LONGER", "", text)

@@ -183,7 +183,7 @@ class DeltaLog:
         return None
 
     def columns(self, table: TableRef, version: int) -> tuple[str, ...] | None:  # noqa: ARG002 - a job
-        """Return the names of a version's columns; None where only Spark can tell."""
+        """Return the names of a version's columns; None where only Spark has them."""
         return None
 
     def size(self, table: TableRef, version: int) -> tuple[int, int] | None:  # noqa: ARG002 - a job
