@@ -121,6 +121,20 @@ def test_rows_are_those_of_the_query_after_any_change(tables, shape):
 AGGREGATE = SHAPES["aggregate"]
 
 
+def test_a_sum_follows_its_changes_without_its_number_of_values(tables):
+    """Also where it becomes NULL: then the rows of its group are read."""
+    create(tables, "SELECT k, sum(d) AS s, count(*) AS n FROM f GROUP BY k")
+    refreshed(tables, "UPDATE f SET d = d + 1 WHERE id % 30 = 0", "DELETE FROM f WHERE id = 5")
+    values = "(700, 50, 1, 2.5), (701, 50, 1, -2.5), (702, 50, 1, NULL), (703, 51, 1, NULL)"
+    refreshed(tables, f"INSERT INTO f VALUES {values}, (704, 51, 1, 0)")
+    refreshed(tables, "DELETE FROM f WHERE id IN (700, 701, 704)")
+    rows = tables.sql("SELECT k, s, n FROM t WHERE k >= 50 ORDER BY k").collect()
+    assert [tuple(row) for row in rows] == [(50, None, 1), (51, None, 1)]
+    refreshed(tables, "INSERT INTO f VALUES (705, 50, 1, 0)", "DELETE FROM f WHERE id = 703")
+    rows = tables.sql("SELECT k, s, n FROM t WHERE k >= 50 ORDER BY k").collect()
+    assert [tuple(row) for row in rows] == [(50, 0, 2)]
+
+
 @pytest.mark.conformance
 @pytest.mark.parametrize(
     "properties",

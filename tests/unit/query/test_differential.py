@@ -316,6 +316,53 @@ def test_sums_are_added_to_where_their_type_is_exact():
     assert inserts.rules == ("D3",)
 
 
+_SUMMED = "SELECT a, sum(b) AS s, count(*) AS n FROM t GROUP BY a"
+
+
+def test_a_sum_without_its_number_of_values_is_added_to():
+    """Nothing but the stored rows and the change is read for it."""
+    found = change_of(_SUMMED, ("INT", "BIGINT", "BIGINT"))
+    assert found.rules == ("D3",)
+    assert found.unknown
+    assert not re.search(r"\bt_(before|after)\b", "".join(texts_of(found)))
+    assert not change_of(_SUMMED, ("INT", "BIGINT", "BIGINT"), removed="").unknown
+    alone = "SELECT sum(b) AS s, count(*) AS n FROM t"
+    assert "K" in change_of(alone, ("BIGINT", "BIGINT")).rules
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_unknown"),
+    [
+        ([1, -1, None], [None], True),  # NULL now
+        ([1, -1, 0, None], [0, None], True),  # 0 now: not known without the other rows
+        ([1, 2, None], [2, None], False),
+        ([1, 2, None], [1, -1, None], False),  # 0, and values came
+        ([1, None], [None, None, 0], False),
+        ([None], [None, None], False),
+        ([None], [0], False),
+        ([0, None], [0], False),  # only a row without a value went
+        ([1], [], False),
+    ],
+)
+def test_a_sum_of_zero_may_have_become_null(comparison, before, after, is_unknown):
+    names = list(TABLES["t"])
+    place = names.index("b")
+
+    def rows(values):
+        made = [*((1, value) for value in values), (2, 7)]
+        return [
+            tuple(a if name == "a" else b if at == place else None for at, name in enumerate(names))
+            for a, b in made
+        ]
+
+    empty = {name: [] for name in TABLES}
+    case = Case(_SUMMED, {**empty, "t": rows(before)}, {**empty, "t": rows(after)})
+    found = comparison.change(case)
+    assert found.rules == ("D3",)
+    assert comparison.is_unknown(found) == is_unknown
+    assert not comparison.problem_of(case, found)
+
+
 @pytest.mark.parametrize(
     ("query", "columns"),
     [

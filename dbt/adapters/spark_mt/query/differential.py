@@ -40,7 +40,7 @@ from dbt.adapters.spark_mt.query.expressions import Expression, Named
 from dbt.adapters.spark_mt.query.function_use import functions_in
 from dbt.adapters.spark_mt.query.functions import ORDER_DEPENDENT
 from dbt.adapters.spark_mt.query.operator_sql import named
-from dbt.adapters.spark_mt.query.partial_sums import AlgebraicResult, partial_sums
+from dbt.adapters.spark_mt.query.partial_sums import AddedSums, AlgebraicResult, partial_sums
 from dbt.adapters.spark_mt.query.shared_rows import SharedRows
 from dbt.adapters.spark_mt.query.types import parse_type
 
@@ -119,6 +119,7 @@ class ResultChange:
         keys: Rows with the values of `unique_by` whose rows are replaced by `added`, each once;
             None where the change is not known by key.
         key: What the columns of `unique_by` are in these rows.
+        doubt: Rows of which the values are not known; None where all are.
         top: For first rows: the operators that choose them, the stored rows, the candidates and the
             changed rows.
         reads: By the occurrence of a scan: the full name of the relation, and what it reads of it.
@@ -132,6 +133,7 @@ class ResultChange:
     unique_by: tuple[str, ...]
     keys: ops.Operator | None = None
     key: tuple[Expression, ...] = ()
+    doubt: ops.Operator | None = None
     top: tuple[TopRows, tuple[ops.Operator, ...]] | None = None
     reads: Mapping[int, tuple[str, relation_states.StateOf]] = field(default_factory=dict)
 
@@ -169,6 +171,8 @@ class ResultChange:
         both, keys, unknown = rows_of(self.change.both, self.weight), "", ""
         if self.keys is not None:
             keys = named(self.key, self.unique_by, shared.text(self.keys))
+        if self.doubt is not None:
+            unknown = f"SELECT 1 AS `unknown` FROM (\n{shared.text(self.doubt)}\n)"
         if self.top is not None:
             first, others = self.top
             unknown = first.unknown(*map(shared.text, others))
@@ -179,6 +183,7 @@ class ResultChange:
         """Yield the operators that the queries are made of."""
         yield from self.change.parts
         yield from () if self.keys is None else (self.keys,)
+        yield from () if self.doubt is None else (self.doubt,)
         yield from () if self.top is None else self.top[1]
 
 
@@ -364,6 +369,7 @@ class _Root:
             subqueries.passed(self._rows, output=shown) if root.output != shown else self._rows
         )
         self._keys: ops.Operator | None = None
+        self._unknown: ops.Operator | None = None
         self._touched: tuple[tuple[Expression, Expression], ...] = ()
 
     def change(self) -> ResultChange:
@@ -388,6 +394,7 @@ class _Root:
             unique_by,
             self._keys if key else None,
             key,
+            doubt=self._unknown,
             reads=self._changes.reads,
         )
 
@@ -467,9 +474,12 @@ class _Root:
             return None
         self._changes.rules.add("D3")
         change = self._changes.apart(change, node.input.output)
-        parts = [result.over(change.added)] if change.added is not None else []
-        parts += [result.negative(change.removed)] if change.removed is not None else []
-        shared = [self._changes.shared(part) for part in parts]
+        added = AddedSums(
+            None if change.added is None else self._changes.shared(result.over(change.added)),
+            None
+            if change.removed is None
+            else self._changes.shared(result.negative(change.removed)),
+        )
         stored = self._table()
         if groups := result.groups:
             output = tuple(map(self._changes.attribute, (a.name for a in groups)))
@@ -477,14 +487,18 @@ class _Root:
                 Named(ours, a.expression) for ours, a in zip(output, groups, strict=True)
             )
             keys = ops.Distinct(
-                ops.Union(tuple(ops.Project(part, columns) for part in shared), output)
+                ops.Union(tuple(ops.Project(part, columns) for part in added.parts), output)
             )
             touched = self._changes.shared(keys)
             pairs = tuple((a.expression, k) for a, k in zip(groups, output, strict=True))
             stored = differential_keys.semi_join(stored, pairs, touched)
             self._replaces(touched, [(ours, key.expression) for ours, key in pairs])
-        combined = result.combined((stored, *shared), self._changes.attribute, removes=removes)
-        return Change(combined, stored)
+        combined = result.combined(stored, added, self._changes.attribute)
+        if combined.unknown is None:
+            return Change(combined.rows, stored)
+        rows = self._changes.shared(combined.rows)
+        self._unknown = ops.Filter(rows, combined.unknown.expression)
+        return Change(self._shown_of(rows), stored)
 
     def _replaced(self) -> Change | None:
         """Replace the rows of the keys in the change, if the result shows its key (K)."""

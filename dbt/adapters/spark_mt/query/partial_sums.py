@@ -1,9 +1,10 @@
 """Sums of groups to which a change can be added: those that a table shows, and partial sums.
 
-The values that a table shows of a group may be enough to add a change to them. Otherwise they are
-not: a sum without its number of values cannot become NULL again, and an average cannot be updated.
-The partial sums of a group can: the number of its rows, and for each argument the number and the
-sum of its values. Then the query is the rest of it over these sums.
+The values that a table shows of a group may be enough to add a change to them. A sum without its
+number of values is: without values it is 0 after the change, so any other sum has some. Only a sum
+of 0 may have become NULL, where values went and none came. An average cannot be updated. The
+partial sums of a group can: the number of its rows, and for each argument the number and the sum
+of its values. Then the query is the rest of it over these sums.
 """
 
 from __future__ import annotations
@@ -47,6 +48,106 @@ def _none(_: str) -> tuple[str, ...]:
 
 def _no(_: str) -> bool:
     return False
+
+
+@dataclass(frozen=True, slots=True)
+class CombinedSums:
+    """Rows of groups after a change.
+
+    Args:
+        rows: The rows.
+        unknown: The column that is true where a sum may be 0 or NULL; None where all are known.
+    """
+
+    rows: ops.Operator
+    unknown: exprs.Attribute | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AddedSums:
+    """The change of groups, each part with the columns of the result.
+
+    Args:
+        gained: The sums of the rows that came; None for none.
+        lost: The opposite of the sums of the rows that went; None for none.
+    """
+
+    gained: ops.Operator | None
+    lost: ops.Operator | None
+
+    @property
+    def parts(self) -> tuple[ops.Operator, ...]:
+        """What is added."""
+        return tuple(part for part in (self.gained, self.lost) if part is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Marks:
+    """What shows of some sums whether they may have become NULL.
+
+    Args:
+        sums: The columns with the sums.
+        values: For each of them the column with what came, and the one with what went.
+        calls: The sums of these columns.
+    """
+
+    sums: tuple[exprs.Attribute, ...]
+    values: tuple[exprs.Attribute, ...]
+    calls: tuple[exprs.AggregateCall, ...]
+
+    @classmethod
+    def of(
+        cls, sums: tuple[exprs.Attribute, ...], attribute: Callable[[str], exprs.Attribute]
+    ) -> _Marks:
+        values = tuple(attribute(name) for _ in sums for name in ("gained", "lost"))
+        calls = (exprs.call_of("sum", value.expression) for value in values)
+        return cls(
+            sums,
+            values,
+            tuple(
+                exprs.AggregateCall(attribute("sum"), call, "sum", (value.expression,))
+                for value, call in zip(values, calls, strict=True)
+            ),
+        )
+
+    def on(
+        self, part: ops.Operator, output: Sequence[exprs.Attribute], changes: AddedSums
+    ) -> ops.Operator:
+        """Return stored or changed rows with these columns.
+
+        Args:
+            part: The rows.
+            output: The columns of the result, at the same places as those of the rows.
+            changes: The changed rows.
+        """
+        if not self.sums:
+            return part
+        places = [output.index(each) for each in self.sums for _ in range(2)]
+        sides = (changes.gained, changes.lost) * len(self.sums)
+        columns = (
+            exprs.Named(
+                value,
+                part.output[place].expression if part is side else exprs.Expression(exp.Null()),
+            )
+            for value, place, side in zip(self.values, places, sides, strict=True)
+        )
+        return ops.Project(part, (*exprs.passed_on(part.output), *columns))
+
+    def unknown(self, totals: Sequence[exprs.Attribute]) -> exprs.Expression | None:
+        """Return whether one of the sums may be NULL: it is 0, values went and none came.
+
+        Args:
+            totals: The sums after the change.
+        """
+        found: list[exp.Expr] = []
+        ends = [call.attribute.expression.tree for call in self.calls]
+        for total, gained, lost in zip(totals, ends[::2], ends[1::2], strict=True):
+            tree = total.expression.tree.copy()
+            is_zero = exp.EQ(this=tree, expression=exp.Literal.number(0))
+            none_came = exp.Is(this=gained.copy(), expression=exp.Null())
+            some_went = exp.Not(this=exp.Is(this=lost.copy(), expression=exp.Null()))
+            found.append(exp.and_(is_zero, none_came, some_went))
+        return exprs.Expression(exp.or_(*found)) if found else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +197,7 @@ class AlgebraicResult:
             if call is None or (call.name in _COUNTS and _is_plain(call)):
                 continue
             if call.name == "sum" and _is_plain(call) and _is_exact(type_):
-                if removes and self._values(call) is None:
+                if removes and self._values(call) is None and not self.aggregate.groups:
                     return False
             elif removes or call.name not in _EXTREMES or not _is_plain(call):
                 return False
@@ -130,6 +231,15 @@ class AlgebraicResult:
         pairs = zip(self.calls, self.root.output, strict=True)
         return tuple(attribute for call, attribute in pairs if call is None)
 
+    @property
+    def uncounted(self) -> tuple[exprs.Attribute, ...]:
+        """The columns with sums whose number of values is not shown."""
+        return tuple(
+            attribute
+            for call, attribute in self._shown()
+            if call.name == "sum" and self._values(call) is None
+        )
+
     def over(self, rows: ops.Operator) -> ops.Operator:
         """Return the result of other rows."""
 
@@ -153,18 +263,18 @@ class AlgebraicResult:
 
     def combined(
         self,
-        parts: Sequence[ops.Operator],
+        stored: ops.Operator,
+        changes: AddedSums,
         attribute: Callable[[str], exprs.Attribute],
-        *,
-        removes: bool,
-    ) -> ops.Operator:
+    ) -> CombinedSums:
         """Return one row for each group, of the stored row and of the change of the group.
 
         Args:
-            parts: Rows with the columns of the result: the stored ones and the changes.
+            stored: The stored rows.
+            changes: What is added to them.
             attribute: Returns a new attribute.
-            removes: Whether a group may have no rows any more.
         """
+        removes = changes.lost is not None
         groups = exprs.passed_on(self.groups)
         calls: dict[str, exprs.AggregateCall] = {}
         for call, shown in self._shown():
@@ -173,8 +283,13 @@ class AlgebraicResult:
             calls[shown.key] = exprs.AggregateCall(
                 attribute(name), total, name, (shown.expression,)
             )
-        rows: ops.Operator = ops.Union(tuple(parts), self.root.output)
-        rows = ops.Aggregate(rows, groups, tuple(calls.values()))
+        doubtful = self.uncounted if removes else ()
+        marks = _Marks.of(doubtful, attribute)
+        parts = tuple(
+            marks.on(part, self.root.output, changes) for part in (stored, *changes.parts)
+        )
+        rows: ops.Operator = ops.Union(parts, (*self.root.output, *marks.values))
+        rows = ops.Aggregate(rows, groups, (*calls.values(), *marks.calls))
         totals = {key: call.attribute for key, call in calls.items()}
         if removes and groups and self.rows is not None:
             left = totals[self.rows.key].expression.tree
@@ -191,7 +306,11 @@ class AlgebraicResult:
             elif call_ is not None and call_.name in _COUNTS:
                 tree = exp.Cast(this=tree, to=exp.Var(this="BIGINT"))
             columns.append(exprs.Named(shown, exprs.Expression(tree)))
-        return ops.Project(rows, tuple(columns))
+        unknown = marks.unknown([totals[each.key] for each in doubtful])
+        if unknown is None:
+            return CombinedSums(ops.Project(rows, tuple(columns)))
+        doubt = exprs.Named(attribute("unknown"), unknown)
+        return CombinedSums(ops.Project(rows, (*columns, doubt)), doubt.attribute)
 
 
 def _unless_empty(tree: exp.Expr, count: exp.Expr) -> exp.Expr:

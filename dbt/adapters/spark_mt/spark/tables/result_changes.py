@@ -169,7 +169,10 @@ class ResultChanges:
         if found is None:
             own = self._own_rows(step, versions)
             found = _shared_once(derived.queries(states, own, kept.new_view), kept, versions)
-        if found.unknown and has_rows(spark, found.unknown):
+            if derived.doubt is not None and has_rows(spark, found.unknown):
+                derived = differential.result_change(tree, _changes(states))  # adds to no sums
+                found = _shared_once(derived.queries(states, own, kept.new_view), kept, versions)
+        if derived.top is not None and found.unknown and has_rows(spark, found.unknown):
             problem = (
                 "rows left the first ones, or came to the place of the last one, and rows that are "
                 "not stored may follow"
