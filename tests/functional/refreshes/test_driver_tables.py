@@ -92,8 +92,8 @@ def test_few_rows_are_found_by_one_job(world, session):
     assert world.commit(1, *args)
     removed = "SELECT 9 AS k, 'v9' AS v"
     args = (world.tables.apply_changes, changed(t), world.made([(31, "w")]), removed)
-    # one that measures the rows, one that finds them, one that writes
-    assert cost(session, lambda: world.commit(2, *args)) == 3
+    # one that measures the rows, one for their hashes, one that finds them, one that writes
+    assert cost(session, lambda: world.commit(2, *args)) == 4
     assert (7, "v7") not in world.rows(t)
     assert (9, "v9") not in world.rows(t)
     assert len(world.rows(t)) == 20
