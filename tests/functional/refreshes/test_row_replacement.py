@@ -38,13 +38,13 @@ def world(session, schema):
 @pytest.fixture
 def by_one_scan(monkeypatch) -> list[bool]:
     """Whether each change of rows was made by one scan."""
-    found, replaced = [], row_changes._replaced
+    found, replaced = [], row_changes.replace_rows
 
     def noted(*arguments):
         found.append(replaced(*arguments))
         return found[-1]
 
-    monkeypatch.setattr(row_changes, "_replaced", noted)
+    monkeypatch.setattr(row_changes, "replace_rows", noted)
     return found
 
 

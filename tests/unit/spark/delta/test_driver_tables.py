@@ -67,6 +67,6 @@ def test_classes_that_do_not_fit_leave_it_to_a_merge(monkeypatch, caplog):
         raise error
 
     monkeypatch.setattr(driver_tables.driver_java, "compiled", compiled)
-    assert not row_changes._replaced(session(), TABLE, REMOVAL, "SELECT 1")
+    assert not row_changes.replace_rows(session(), TABLE, REMOVAL, "SELECT 1")
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert "no such class: DeleteCommand" in caplog.text

@@ -133,11 +133,11 @@ def _replace_differing(
         Replacing(session, kept, table, there.place).run(there, gained, lost, count)
     else:
         removal = Removal(lost, count, tuple(key), within=found.conditions())
-        return _replaced(session, table, removal, gained)
+        return replace_rows(session, table, removal, gained)
     return True
 
 
-def _replaced(session: SparkSession, table: TableColumns, removal: Removal, added: str) -> bool:
+def replace_rows(session: SparkSession, table: TableColumns, removal: Removal, added: str) -> bool:
     """Remove rows that one scan finds, and add others; return whether that is done."""
     found = DriverTable.of(session, table.name)
     return found is not None and found.replace(added, removal)
@@ -184,7 +184,7 @@ def _found_by_filters(
         return False
     one, within = found.distinct_column, found.conditions()
     removal = Removal(removed, found.rows, table.columns, one, within)
-    return _replaced(session, table, removal, added)
+    return replace_rows(session, table, removal, added)
 
 
 @dataclass(frozen=True, slots=True)
