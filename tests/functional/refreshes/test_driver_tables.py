@@ -11,7 +11,6 @@ from dbt.adapters.spark_mt.execution.table_format import TableColumns
 from dbt.adapters.spark_mt.spark.delta.driver_tables import DriverTable
 from dbt.adapters.spark_mt.spark.formats import delta as delta_format
 from tests.behaviour.table_format import changed
-from tests.functional.engine.test_table_format import DeltaWorld
 
 _MORE = pytest.mark.conformance
 _TYPES = {
@@ -29,14 +28,6 @@ timestamp_micros(1767225600000000 + id * 1001) AS at,
 CONCAT(REPEAT('ä', 40), id) AS name, CONCAT('a b%/=', id % 2, 'é') AS part FROM range({})"""
 _PARTITIONED = "PARTITIONED BY (part)"
 _MAPPED = "'delta.columnMapping.mode' = 'name'"
-
-
-@pytest.fixture
-def world(session, schema):
-    assert session.catalog.currentDatabase() == schema
-    world = DeltaWorld(session)
-    world.has_vectors = True
-    return world
 
 
 def jobs_of(session) -> int:

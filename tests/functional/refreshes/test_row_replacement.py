@@ -15,24 +15,17 @@ from dbt.adapters.spark_mt.spark.delta import row_changes
 from dbt.adapters.spark_mt.spark.delta.row_conditions import MOST_VALUES
 from dbt.adapters.spark_mt.spark.session.errors import failure_of
 from tests.behaviour.table_format import changed
-from tests.functional.engine.test_table_format import DeltaWorld
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from tests.functional.engine.test_table_format import DeltaWorld
 
 _MORE = pytest.mark.conformance
 _PATIENCE_S = 120
 ROWS = [(k, f"v{k % 3}") for k in range(20)]
 ADDED, REMOVED = [(7, "new")], [(7, "v1"), (9, "v0")]
 AFTER = sorted([*(row for row in ROWS if row not in REMOVED), *ADDED], key=repr)
-
-
-@pytest.fixture
-def world(session, schema):
-    assert session.catalog.currentDatabase() == schema
-    world = DeltaWorld(session)
-    world.has_vectors = True
-    return world
 
 
 @pytest.fixture
