@@ -22,7 +22,8 @@ def session(number="7"):
     return SimpleNamespace(
         conf=SimpleNamespace(
             get=lambda key, _=None: number if key == delta_format.FENCE_NUMBER else None
-        )
+        ),
+        sparkContext=SimpleNamespace(_jvm=type("Jvm", (), {})()),
     )
 
 
@@ -63,10 +64,13 @@ def test_classes_that_do_not_fit_leave_it_to_a_merge(monkeypatch, caplog):
     kind = type("CompileException", (Exception,), {"__module__": "py4j.protocol"})
     error = kind("no such class: DeleteCommand")
 
-    def compiled(*_):
+    def compile_(*_):
         raise error
 
-    monkeypatch.setattr(driver_tables.driver_java, "compiled", compiled)
-    assert not row_changes.replace_rows(session(), TABLE, REMOVAL, "SELECT 1")
+    monkeypatch.setattr(driver_tables.driver_java, "_compile", compile_)
+    same = session()
+    for _ in range(2):
+        assert not row_changes.replace_rows(same, TABLE, REMOVAL, "SELECT 1")
+    assert driver_tables.listed_files(same, object()) is None
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert "no such class: DeleteCommand" in caplog.text

@@ -261,7 +261,7 @@ public final class DriverTable extends scala.runtime.AbstractFunction1 {
         return removed == null ? found(all, allHashes, txn) : removed;
     }
 
-    private static IterableOnce allFiles(OptimisticTransaction txn) {
+    private IterableOnce allFiles(OptimisticTransaction txn) {
         Seq files = listed(txn.snapshot());
         if (files == null) {
             files = txn.filterFiles();
@@ -280,7 +280,7 @@ public final class DriverTable extends scala.runtime.AbstractFunction1 {
     }
 
     /** Return the files of a table by the checksum of its last commit; null where it lists none. */
-    private static Seq listed(Snapshot snapshot) {
+    public Seq listed(Snapshot snapshot) {
         Option found = snapshot.checksumOpt();
         VersionChecksum checksum = found.isEmpty() ? null : (VersionChecksum) found.get();
         if (checksum == null || checksum.allFiles().isEmpty()) {
@@ -346,7 +346,7 @@ public final class DriverTable extends scala.runtime.AbstractFunction1 {
      * Return the listed files that may have rows that meet a condition; null where none are listed,
      * and where Delta has to look at them for their statistics.
      */
-    private static Seq candidates(Expression condition, Snapshot snapshot) {
+    private Seq candidates(Expression condition, Snapshot snapshot) {
         Seq listed = listed(snapshot);
         if (listed == null) {
             return null;

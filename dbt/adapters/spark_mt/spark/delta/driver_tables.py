@@ -14,10 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.definition.columns import quote
-from dbt.adapters.spark_mt.execution.errors import problem_of
 from dbt.adapters.spark_mt.spark.formats import delta as delta_format
 from dbt.adapters.spark_mt.spark.session import driver_java
-from dbt.adapters.spark_mt.spark.session.errors import is_spark_error
 from dbt.adapters.spark_mt.spark.session.private_session import active, is_connect
 
 if TYPE_CHECKING:
@@ -41,6 +39,28 @@ _LOGGER = logging.getLogger(__name__)
 def is_possible(session: SparkSession) -> bool:
     """Whether a write with the fence of a session may be tried: not over Connect."""
     return not is_connect(session) and session.conf.get(delta_format.FENCE_NUMBER, None) is not None
+
+
+def listed_files(session: SparkSession, snapshot: Any) -> Any | None:  # noqa: ANN401 - of the JVM
+    """Return the files of a version of a table, which the checksum of its commit lists.
+
+    Args:
+        session: A classic session.
+        snapshot: The version, an object of the JVM.
+
+    Returns:
+        A sequence of the JVM; None where the checksum does not list all of them.
+    """
+    java = _java(session, "")
+    return None if java is None else java.listed(snapshot)
+
+
+def _java(session: SparkSession, name: str) -> Any | None:  # noqa: ANN401 - of the JVM
+    found = driver_java.fitting(session, SOURCE, NESTED)
+    classic: Any = session
+    if found is None:
+        return None
+    return driver_java.new_object(session, found, classic._jsparkSession, name)  # noqa: SLF001 - no public way to the JVM
 
 
 def can_replace(session: SparkSession, table: TableColumns, count: int) -> bool:
@@ -108,19 +128,8 @@ class DriverTable:
     @classmethod
     def of(cls, session: SparkSession, name: TableName) -> DriverTable | None:
         """Return a table; None where the driver has no such class, or the session no fence."""
-        if not is_possible(session):
-            return None
-        try:
-            java = driver_java.compiled(session, SOURCE, NESTED)
-        except Exception as error:
-            if not is_spark_error(error):
-                raise
-            problem = problem_of(error)
-            _LOGGER.warning("SQL changes %s: Delta's classes do not fit (%s).", name, problem)
-            return None
-        classic: Any = session
-        made = driver_java.new_object(session, java, classic._jsparkSession, name.sql)  # noqa: SLF001 - no public way to the JVM
-        return cls(session, name, made)
+        java = _java(session, name.sql) if is_possible(session) else None
+        return None if java is None else cls(session, name, java)
 
     def rows(self, condition: str) -> DataFrame | None:
         """Return the rows in the files that may have rows that meet a condition.

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from dbt.adapters.spark_mt.execution.errors import problem_of
+from dbt.adapters.spark_mt.spark.delta.driver_tables import listed_files
 from dbt.adapters.spark_mt.spark.session.driver_java import java_class
 from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_error, unlogged
 from dbt.adapters.spark_mt.spark.session.private_session import active, is_connect
@@ -100,22 +101,15 @@ def _files(session: SparkSession, table: TableRef, snapshot: Any) -> Any:  # noq
         if version in lists:
             lists.move_to_end(version)
             return lists[version]
-    found = _listed(snapshot)
+    found = listed_files(session, snapshot)
+    if found is None:
+        has_statistics = False
+        found = snapshot.getAllFiles(has_statistics)  # two or three jobs
     with _LISTING:
         lists[version] = found
         while len(lists) > _MOST_LISTS:
             lists.popitem(last=False)
     return found
-
-
-def _listed(snapshot: Any) -> Any:  # noqa: ANN401 - of the JVM
-    """Return the files that the checksum of a commit lists, or else those of the table's state."""
-    checksum = snapshot.checksumOpt()
-    listed = checksum.get().allFiles() if checksum.isDefined() else checksum
-    if listed.isDefined() and listed.get().size() == checksum.get().numFiles():
-        return listed.get()
-    has_statistics = False
-    return snapshot.getAllFiles(has_statistics)  # two or three jobs
 
 
 def _viewed(session: SparkSession, table: TableRef, make: Callable[[Any, Any], Any]) -> str:

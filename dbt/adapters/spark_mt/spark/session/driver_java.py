@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
+
+from dbt.adapters.spark_mt.execution.errors import problem_of
+from dbt.adapters.spark_mt.spark.session.errors import is_spark_error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +24,7 @@ _COMPILED: WeakKeyDictionary[Java, dict[Path, Java | Exception]] = WeakKeyDictio
 """The class of each source, or why there is none, by py4j's view of the JVM."""
 _FOUND: WeakKeyDictionary[Java, dict[str, Java]] = WeakKeyDictionary()
 """The classes that were looked up, by py4j's view of the JVM."""
+_LOGGER = logging.getLogger(__name__)
 
 
 def java_class(spark: SparkSession, name: str) -> Java:
@@ -56,6 +61,21 @@ def compiled(spark: SparkSession, source: Path, nested: Sequence[str] = ()) -> J
     if isinstance(found := known[source], Exception):
         raise found
     return found
+
+
+def fitting(spark: SparkSession, source: Path, nested: Sequence[str] = ()) -> Java | None:
+    """Return what `compiled` does; None where Spark's classes do not fit, which is logged once."""
+    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - no public way to the JVM
+    is_first = source not in _COMPILED.get(jvm, {})
+    try:
+        return compiled(spark, source, nested)
+    except Exception as error:
+        if not is_spark_error(error):
+            raise
+        if is_first:
+            problem = problem_of(error)
+            _LOGGER.warning("%s is left to SQL: no class of it fits (%s).", source.stem, problem)
+        return None
 
 
 def new_object(spark: SparkSession, java: Java, *values: object) -> Java:
