@@ -14,6 +14,7 @@ from benchmarks import (
     builds,
     choice,
     connect,
+    growth,
     iceberg,
     incremental,
     manager,
@@ -75,7 +76,7 @@ MANAGER = (
     "manager-many",
 )
 IN_A_SHELL = ("parsing", "connect", "manager-start", "manager-queue", "plain-sql-start")
-ALONE = (iceberg.PART, peers.PART, choice.PART)
+ALONE = (iceberg.PART, peers.PART, choice.PART, growth.PART)
 """What needs an environment, or a Spark, of its own."""
 ALWAYS = (
     *IN_A_SHELL,
@@ -106,10 +107,16 @@ def main() -> int:
     parser.add_argument(
         "--choice-rows", type=int, action="append", help="rows of a source of `choice`"
     )
+    parser.add_argument(
+        "--growth-rows", type=int, action="append", help="rows of a source of `growth`"
+    )
     parser.add_argument("--incremental", choices=("auto", "strict"), default="auto")
     parser.add_argument("--share", type=float, action="append", help="part of rows that change")
     shapes = (*incremental.SHAPES, *(set(peers.SHAPES) - set(incremental.SHAPES)))
     parser.add_argument("--shape", choices=shapes, action="append", help="a query")
+    parser.add_argument(
+        "--way", choices=peers.WAYS, action="append", help="what `peers` compares ours with"
+    )
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         os.chdir(scratch)
@@ -138,7 +145,7 @@ def run(parts: Sequence[str], folder: Path, requested: argparse.Namespace) -> li
         for part in (small, iceberg, plain_sql):
             if part.PART in parts:
                 measurements += part.measure(spark, requested.samples)
-        if {"incremental", choice.PART} & set(parts):
+        if {"incremental", choice.PART, growth.PART} & set(parts):
             measurements += run_changes(spark, parts, requested)
         if set(parts) & set(STREAMS):
             measurements += run_streams(spark, parts, folder, requested)
@@ -162,6 +169,10 @@ def run_changes(
         shares = requested.share or choice.SHARES
         sizes = requested.choice_rows or choice.SIZES
         measurements += choice.measure(spark, sizes, requested.choice_minutes, shares, shapes)
+    if growth.PART in parts:
+        sizes = requested.growth_rows or growth.SIZES
+        shapes = requested.shape or tuple(peers.SHAPES)
+        measurements += growth.measure(spark, sizes, requested.samples, shapes)
     return measurements
 
 
@@ -187,7 +198,8 @@ def run_with_a_spark_of_its_own(
         shares = requested.share or peers.SHARES
         shapes = requested.shape or tuple(peers.SHAPES)
         size = requested.peers_rows, samples
-        measurements += peers.measure(settings(), folder, *size, shares, shapes)
+        ways = requested.way or peers.WAYS
+        measurements += peers.measure(settings(), folder, *size, shares, shapes, ways)
     return measurements
 
 

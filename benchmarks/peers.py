@@ -35,9 +35,10 @@ PART = "peers"
 ROWS = 6_000_000
 SHARES = (0.0001, 0.005)
 """Parts of the rows of the source that change."""
-_SCHEMA = "peers"
+SCHEMA = "peers"
 _ROOT = Path(__file__).parents[1]
-_SOURCE = "'delta.enableChangeDataFeed' = 'true', 'delta.enableDeletionVectors' = 'true'"
+_VECTORS = "'delta.enableDeletionVectors' = 'true'"
+_SOURCE = f"'delta.enableChangeDataFeed' = 'true', {_VECTORS}"
 _SALES = """id, pmod(hash(id), 1000000) AS customer, pmod(hash(id, 1), 1000) AS product,
 CAST(pmod(hash(id, 2), 100000) / 100 AS DECIMAL(10, 2)) AS amount, pmod(hash(id, 3), 90) AS day,
 TIMESTAMP '2026-01-01' + make_dt_interval(0, {}) AS changed_at"""
@@ -92,6 +93,9 @@ _TARGETS = {
 }
 """The largest ratio to INSERT OVERWRITE by rows and share: of near changes, and of spread ones."""
 _BY_HAND = 1.0
+OURS, OVERWRITE, HAND, PIPELINE = "ours", "overwrite", "by hand", "pipeline"
+WAYS = (OVERWRITE, HAND, PIPELINE)
+"""The ways that ours is compared with."""
 
 
 def measure(
@@ -101,6 +105,7 @@ def measure(
     samples: int,
     shares: Sequence[float],
     shapes: Sequence[str],
+    ways: Sequence[str] = WAYS,
 ) -> list[Measurement]:
     """Change the source and refresh every table, near and spread, for each share.
 
@@ -111,14 +116,15 @@ def measure(
         samples: How often each is measured, after two rounds that are not counted.
         shares: Parts of the rows that change.
         shapes: Keys of `SHAPES`.
+        ways: Of `WAYS`.
     """
     server = start_serving(confs, folder, folder / "peers.log")
     measurements: list[Measurement] = []
     try:
-        source = _Source(server.spark, rows)
+        source = Source(server.spark, rows)
         chosen = {name: SHAPES[name] for name in shapes}
         with _Pipeline(f"{server.url}/;token={server.token}", folder, chosen) as pipeline:
-            sides = _Sides(server.spark, chosen, pipeline)
+            sides = _Sides(server.spark, chosen, pipeline, ways)
             for share in shares:
                 for is_near in (True, False):
                     rounds = []
@@ -136,26 +142,26 @@ def _compared(
 ) -> Iterator[Measurement]:
     of_overwrite = _TARGETS.get((rows, share))
     targets = {
-        "overwrite": None if of_overwrite is None else of_overwrite[0 if is_near else 1],
-        "by hand": _BY_HAND,
-        "pipeline": None,
+        OVERWRITE: None if of_overwrite is None else of_overwrite[0 if is_near else 1],
+        HAND: _BY_HAND,
+        PIPELINE: None,
     }
     for shape in rounds[0]:
         taken = {side: tuple(each[shape][side] for each in rounds) for side in rounds[0][shape]}
-        for side, most in targets.items():
+        for side in [side for side in WAYS if side in taken]:
             name = f"{shape}, {share:.2%} {'near' if is_near else 'spread'}, to {side}"
-            yield Measurement(name, taken["ours"], taken[side], most_ratio=most)
+            yield Measurement(name, taken[OURS], taken[side], most_ratio=targets[side])
 
 
-class _Source:
+class Source:
     """The table `sales`, with a column of change time, and one to join it with."""
 
     def __init__(self, spark: SparkSession, rows: int) -> None:
         self._spark, self._rows, self._turn = spark, rows, 0
         self._next = rows
         progress("making the source …")
-        spark.sql(f"CREATE SCHEMA {_SCHEMA}")
-        spark.sql(f"USE {_SCHEMA}")
+        spark.sql(f"CREATE SCHEMA {SCHEMA}")
+        spark.sql(f"USE {SCHEMA}")
         for name, query in (
             ("sales", f"SELECT {_SALES.format(0)} FROM range(0, {rows}, 1, 16)"),
             ("customers", "SELECT id AS customer, id % 200 AS country FROM range(1000000)"),
@@ -182,12 +188,17 @@ class _Source:
 
 
 class _Sides:
-    """Four tables for each query."""
+    """The tables of each query, one for each way."""
 
     def __init__(
-        self, spark: SparkSession, shapes: Mapping[str, Shape], pipeline: _Pipeline
+        self,
+        spark: SparkSession,
+        shapes: Mapping[str, Shape],
+        pipeline: _Pipeline,
+        ways: Sequence[str],
     ) -> None:
         self._spark, self._shapes, self._pipeline = spark, shapes, pipeline
+        self._ways = ways
         self._tables = MaterializedTables(spark)
         self._turn = 0
         for place, (name, shape) in enumerate(shapes.items()):
@@ -196,11 +207,14 @@ class _Sides:
                 f"CREATE MATERIALIZED TABLE ours{place} FRESHNESS = INTERVAL '1' MINUTE "
                 f"REFRESH_MODE = CONTINUOUS AS {shape.query}"
             )
-            spark.sql(f"CREATE TABLE overwritten{place} USING delta AS {shape.query}")
-            rows = shape.changed.format(newer="changed_at IS NOT NULL")
-            vectors = "'delta.enableDeletionVectors' = 'true'"
-            spark.sql(f"CREATE TABLE merged{place} USING delta TBLPROPERTIES ({vectors}) AS {rows}")
-            pipeline.refresh(place)
+            if OVERWRITE in ways:
+                spark.sql(f"CREATE TABLE overwritten{place} USING delta AS {shape.query}")
+            if HAND in ways:
+                rows = shape.changed.format(newer="changed_at IS NOT NULL")
+                made = f"CREATE TABLE merged{place} USING delta TBLPROPERTIES ({_VECTORS})"
+                spark.sql(f"{made} AS {rows}")
+            if PIPELINE in ways:
+                pipeline.refresh(place)
 
     def round(self) -> dict[str, dict[str, float]]:
         """Refresh every table once; return the seconds by shape and side."""
@@ -224,14 +238,15 @@ class _Sides:
                 f"s.{shape.key} WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
             )
 
-        return {
-            "ours": lambda: self._tables.refresh(f"ours{place}"),
-            "overwrite": lambda: self._spark.sql(
+        works = {
+            OURS: lambda: self._tables.refresh(f"ours{place}"),
+            OVERWRITE: lambda: self._spark.sql(
                 f"INSERT OVERWRITE overwritten{place} {shape.query}"
             ),
-            "by hand": merge,
-            "pipeline": lambda: self._pipeline.refresh(place),
+            HAND: merge,
+            PIPELINE: lambda: self._pipeline.refresh(place),
         }
+        return {side: works[side] for side in works if side in (OURS, *self._ways)}
 
 
 class _Pipeline:
@@ -253,7 +268,7 @@ class _Pipeline:
             text=True,
         )
         storage = (folder / "pipelines").as_uri()
-        self._ask({"url": url, "storage": storage, "schema": _SCHEMA, "queries": queries})
+        self._ask({"url": url, "storage": storage, "schema": SCHEMA, "queries": queries})
 
     def __enter__(self) -> _Pipeline:
         return self
