@@ -31,6 +31,7 @@ from benchmarks import (
     streams_change,
     streams_lag,
     streams_memory,
+    tpcds,
 )
 from benchmarks.report import Measurement, progress, report
 from dbt.adapters.spark_mt.spark.launch.connect_server import Listening, serving_confs
@@ -76,7 +77,7 @@ MANAGER = (
     "manager-many",
 )
 IN_A_SHELL = ("parsing", "connect", "manager-start", "manager-queue", "plain-sql-start")
-ALONE = (iceberg.PART, peers.PART, choice.PART, growth.PART)
+ALONE = (iceberg.PART, peers.PART, choice.PART, growth.PART, tpcds.PART)
 """What needs an environment, or a Spark, of its own."""
 ALWAYS = (
     *IN_A_SHELL,
@@ -107,6 +108,9 @@ def main() -> int:
     parser.add_argument(
         "--choice-rows", type=int, action="append", help="rows of a source of `choice`"
     )
+    parser.add_argument("--tpcds-scale", type=float, default=1, help="1 for 1 GB of TPC-DS")
+    parser.add_argument("--tpcds-rows", type=Path, help="a directory that has its Parquet files")
+    parser.add_argument("--query", action="append", help="a query of TPC-DS, such as q14a")
     parser.add_argument(
         "--growth-rows", type=int, action="append", help="rows of a source of `growth`"
     )
@@ -145,8 +149,8 @@ def run(parts: Sequence[str], folder: Path, requested: argparse.Namespace) -> li
         for part in (small, iceberg, plain_sql):
             if part.PART in parts:
                 measurements += part.measure(spark, requested.samples)
-        if {"incremental", choice.PART, growth.PART} & set(parts):
-            measurements += run_changes(spark, parts, requested)
+        if {"incremental", choice.PART, growth.PART, tpcds.PART} & set(parts):
+            measurements += run_changes(spark, parts, folder, requested)
         if set(parts) & set(STREAMS):
             measurements += run_streams(spark, parts, folder, requested)
         if set(parts) & set(MANAGER):
@@ -155,7 +159,7 @@ def run(parts: Sequence[str], folder: Path, requested: argparse.Namespace) -> li
 
 
 def run_changes(
-    spark: SparkSession, parts: Sequence[str], requested: argparse.Namespace
+    spark: SparkSession, parts: Sequence[str], folder: Path, requested: argparse.Namespace
 ) -> list[Measurement]:
     """Measure refreshes after changes of their sources."""
     measurements: list[Measurement] = []
@@ -169,6 +173,15 @@ def run_changes(
         shares = requested.share or choice.SHARES
         sizes = requested.choice_rows or choice.SIZES
         measurements += choice.measure(spark, sizes, requested.choice_minutes, shares, shapes)
+    if tpcds.PART in parts:
+        measurements += tpcds.measure(
+            spark,
+            requested.tpcds_rows or folder,
+            requested.tpcds_scale,
+            requested.samples,
+            (requested.share or (tpcds.SHARE,))[0],
+            requested.query or (),
+        )
     if growth.PART in parts:
         sizes = requested.growth_rows or growth.SIZES
         shapes = requested.shape or tuple(peers.SHAPES)

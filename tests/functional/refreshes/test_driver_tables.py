@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from dbt.adapters.spark_mt.execution.table_format import TableColumns
+from dbt.adapters.spark_mt.execution.table_format import RowsNotThereError, TableColumns
 from dbt.adapters.spark_mt.spark.delta.driver_tables import DriverTable
 from dbt.adapters.spark_mt.spark.formats import delta as delta_format
 from tests.behaviour.table_format import changed
@@ -88,6 +88,20 @@ def test_few_rows_are_found_by_one_job(world, session):
     assert (7, "v7") not in world.rows(t)
     assert (9, "v9") not in world.rows(t)
     assert len(world.rows(t)) == 20
+
+
+def test_rows_that_are_marked_already_are_not_counted(world, session):
+    """The scan reads them too, so that Delta looks up no row in a vector."""
+    t = world.table([(k, f"v{k}") for k in range(20)])
+    there, (first, second) = (3, "v3"), ((30, "w"), (31, "x"))
+    for number, (gone, new) in enumerate([(there, first), (first, there), (there, second)], 1):
+        args = world.tables.apply_changes, changed(t), world.made([new]), world.made([gone])
+        # one that measures the rows, one that finds them, one that writes
+        assert cost(session, lambda: world.commit(number, *args)) == 3, number  # noqa: B023
+    assert world.rows(t) == sorted([(k, f"v{k}") for k in range(20) if k != 3] + [second], key=repr)
+    again = world.tables.apply_changes, changed(t), world.made([(32, "y")]), world.made([there])
+    with pytest.raises(RowsNotThereError):
+        world.commit(4, *again)
 
 
 @pytest.mark.parametrize(

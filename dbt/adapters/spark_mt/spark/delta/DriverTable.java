@@ -21,6 +21,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Row;
@@ -59,7 +60,10 @@ import org.apache.spark.sql.delta.commands.DeletionVectorWriter$;
 import org.apache.spark.sql.delta.commands.TouchedFileWithDV;
 import org.apache.spark.sql.delta.deletionvectors.RoaringBitmapArray;
 import org.apache.spark.sql.delta.deletionvectors.RoaringBitmapArrayFormat$;
+import org.apache.spark.sql.delta.deletionvectors.StoredBitmap$;
 import org.apache.spark.sql.delta.files.TahoeBatchFileIndex;
+import org.apache.spark.sql.delta.storage.dv.DeletionVectorStore;
+import org.apache.spark.sql.delta.storage.dv.DeletionVectorStore$;
 import org.apache.spark.sql.delta.util.Utils$;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.functions;
@@ -104,6 +108,9 @@ public final class DriverTable extends scala.runtime.AbstractFunction1 {
     static final double WRONGLY_FOUND = 1e-7;
     /** Spark derives all bits of a value from two numbers below the size of the filter. */
     static final long LEAST_SIZE = 10000L;
+    /** Of the filter that excludes most rows: one of 270 others passes it. */
+    static final long COARSE_BITS = 32L;
+    static final long COARSE_LOOKS = 2L;
     /** Up to how many rows the driver marks: it holds the file and the place of each. */
     static final long MOST_MARKED = 100000L;
     static final Option NONE = (Option) (Object) None$.MODULE$;
@@ -316,13 +323,18 @@ public final class DriverTable extends scala.runtime.AbstractFunction1 {
 
     private IterableOnce found(DeleteCommand read, Dataset hashes, OptimisticTransaction txn) {
         Row[] rows = (Row[]) hashes.collect();
-        Expression[] filters = new Expression[] {filter(rows, 0), filter(rows, 1)};
+        long size = Math.max(LEAST_SIZE, (long) rows.length);
+        Expression[] filters = new Expression[] {
+            literal(rows, 0, BloomFilter.create(size, WRONGLY_FOUND)),
+            literal(rows, 1, BloomFilter.create(size, WRONGLY_FOUND)),
+            literal(rows, 0, coarse(size))};
         Expression condition = withFilters((Expression) read.condition().get(), filters);
         DeleteCommand delete = new DeleteCommand(
             read.deltaLog(), read.catalogTable(), read.target(), new Some(condition));
         Seq files = expected > MOST_MARKED ? null : candidates(condition, txn.snapshot());
-        if (files != null) {
-            return marked(delete, condition, files, txn);
+        Map places = files == null ? null : places(delete, condition, files, txn);
+        if (places != null) {
+            return marked(delete, places, files, txn);
         }
         Tuple2 removed = delete.performDelete(session, delete.deltaLog(), txn);
         AccumulatorV2 counted = (AccumulatorV2) delete.metrics().apply("numDeletedRows");
@@ -389,49 +401,85 @@ public final class DriverTable extends scala.runtime.AbstractFunction1 {
         }
     }
 
-    /** Find rows by one job and mark them; return what does it, or null for other rows. */
-    private IterableOnce marked(
+    /**
+     * Find the places of rows in each file by one job, those of rows that a vector marks already
+     * too; return null for more than the driver holds.
+     */
+    private Map places(
             DeleteCommand delete, Expression condition, Seq files, OptimisticTransaction txn) {
         txn.trackReadPredicates(new ListBuffer().append(condition).toList(), false, true);
         txn.trackFilesRead(files);
-        Path table = delete.deltaLog().dataPath();
         TahoeBatchFileIndex index = new TahoeBatchFileIndex(
-            session, "delete", files, delete.deltaLog(), table, txn.snapshot(), false);
+            session, "delete", withoutVectors(files), delete.deltaLog(),
+            delete.deltaLog().dataPath(), txn.snapshot(), false);
         Dataset rows = (Dataset) DMLWithDeletionVectorsHelper$.MODULE$
             .createTargetDfForScanningForMatches(session, delete.target(), index)
             .filter(ExpressionUtils$.MODULE$.column(condition))
             .select(new Column[] {
                 functions.col("_metadata.file_path"), functions.col("_metadata.row_index")});
         LogicalPlan most = new LocalLimit(
-            new Literal(Integer.valueOf((int) expected + 1), DataTypes.IntegerType),
+            new Literal(Integer.valueOf((int) MOST_MARKED + 1), DataTypes.IntegerType),
             rows.queryExecution().logical());
         Tuple2 found = Dataset$.MODULE$.ofRows(session, most)
             .queryExecution().executedPlan().executeCollectIterator();
-        if (!isAsExpected(((Long) found._1()).longValue())) {
-            return null; // before the places are decoded
+        long count = ((Long) found._1()).longValue();
+        return count > MOST_MARKED ? null : byFile((scala.collection.Iterator) found._2());
+    }
+
+    /** Return files that are read with all rows: Delta looks up each row of a file in its vector. */
+    private static Seq withoutVectors(Seq files) {
+        ListBuffer found = new ListBuffer();
+        scala.collection.Iterator each = files.iterator();
+        while (each.hasNext()) {
+            AddFile file = (AddFile) each.next();
+            if (file.deletionVector() != null) {
+                ObjectNode action = (ObjectNode) parsed(file.json());
+                ((ObjectNode) action.get("add")).remove("deletionVector");
+                file = (AddFile) Action$.MODULE$.fromJson(action.toString());
+            }
+            found.append(file);
         }
-        ((SQLMetric) delete.metrics().apply("numDeletedRows")).set(expected);
-        txn.registerSQLMetrics(session, delete.metrics());
-        Map placesByFile = byFile((scala.collection.Iterator) found._2());
+        return found.toList();
+    }
+
+    /** Mark rows; return what does it, or null where they are not as many as expected. */
+    private IterableOnce marked(
+            DeleteCommand delete, Map placesByFile, Seq files, OptimisticTransaction txn) {
+        Path table = delete.deltaLog().dataPath();
+        Configuration conf = delete.deltaLog().newDeltaHadoopConf();
+        DeletionVectorStore store = DeletionVectorStore$.MODULE$.createInstance(conf);
         scala.collection.immutable.Map byName = delete.generateCandidateFileMap(table, files);
         ListBuffer vectors = new ListBuffer();
+        long count = 0L;
         Iterator entries = placesByFile.entrySet().iterator();
         while (entries.hasNext()) {
             Map.Entry entry = (Map.Entry) entries.next();
             String path = (String) entry.getKey();
             RoaringBitmapArray bitmap = (RoaringBitmapArray) entry.getValue();
             AddFile file = delete.getTouchedFile(table, path, byName);
-            Option before = file.deletionVector() == null
-                ? NONE : new Some(file.deletionVector().serializeToBase64());
+            if (file.deletionVector() != null) {
+                RoaringBitmapArray before =
+                    StoredBitmap$.MODULE$.create(file.deletionVector(), table).load(store);
+                bitmap.andNot(before);
+                count += bitmap.cardinality();
+                if (bitmap.isEmpty()) {
+                    continue;
+                }
+                bitmap.or(before);
+            } else {
+                count += bitmap.cardinality();
+            }
             bitmap.runOptimize();
             byte[] bytes = bitmap.serializeAsByteArray(RoaringBitmapArrayFormat$.MODULE$.Portable());
-            vectors.append(new DeletionVectorData(path, before, bytes, bitmap.cardinality()));
+            vectors.append(new DeletionVectorData(path, NONE, bytes, bitmap.cardinality()));
         }
+        if (!isAsExpected(count)) {
+            return null;
+        }
+        ((SQLMetric) delete.metrics().apply("numDeletedRows")).set(expected);
+        txn.registerSQLMetrics(session, delete.metrics());
         Function1 write = DeletionVectorWriter$.MODULE$.createMapperToStoreDeletionVectors(
-            session,
-            delete.deltaLog().newDeltaHadoopConf(),
-            table,
-            Utils$.MODULE$.getRandomPrefixLength(txn.metadata()));
+            session, conf, table, Utils$.MODULE$.getRandomPrefixLength(txn.metadata()));
         Seq written = ((scala.collection.Iterator) write.apply(vectors.iterator())).toList();
         return changed(DMLWithDeletionVectorsHelper$.MODULE$
             .findFilesWithMatchingRows(txn, byName, written));
@@ -508,9 +556,16 @@ public final class DriverTable extends scala.runtime.AbstractFunction1 {
         return same;
     }
 
-    private static Literal filter(Row[] rows, int place) {
-        long size = Math.max(LEAST_SIZE, (long) rows.length);
-        BloomFilter filter = BloomFilter.create(size, WRONGLY_FOUND);
+    /**
+     * Return a filter of few bits of each row. Spark looks at all bits of a row, also where the
+     * first one excludes it.
+     */
+    private static BloomFilter coarse(long size) {
+        long bits = size * COARSE_BITS;
+        return BloomFilter.create(Math.round(bits * Math.log(2) / COARSE_LOOKS), bits);
+    }
+
+    private static Literal literal(Row[] rows, int place, BloomFilter filter) {
         for (int i = 0; i < rows.length; i++) {
             filter.putLong(rows[i].getLong(place));
         }
@@ -523,7 +578,7 @@ public final class DriverTable extends scala.runtime.AbstractFunction1 {
         return new Literal(bytes.toByteArray(), DataTypes.BinaryType);
     }
 
-    /** Put a filter in the place of each comparison of a hash: the second has a number first. */
+    /** Put filters in the place of each comparison of a hash: the second has a number first. */
     private static Expression withFilters(Expression condition, Expression[] filters) {
         if (condition instanceof And) {
             And both = (And) condition;
@@ -531,8 +586,12 @@ public final class DriverTable extends scala.runtime.AbstractFunction1 {
         }
         if (condition instanceof EqualTo && ((EqualTo) condition).left() instanceof XxHash64) {
             XxHash64 hash = (XxHash64) ((EqualTo) condition).left();
-            boolean isSecond = hash.children().head() instanceof Literal;
-            return new BloomFilterMightContain(filters[isSecond ? 1 : 0], hash);
+            if (hash.children().head() instanceof Literal) {
+                return new BloomFilterMightContain(filters[1], hash);
+            }
+            return new And(
+                new BloomFilterMightContain(filters[2], hash),
+                new BloomFilterMightContain(filters[0], hash));
         }
         return condition;
     }
