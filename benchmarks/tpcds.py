@@ -188,7 +188,10 @@ def _created(
         except MaterializedTableError as error:
             progress(f"{case.name} is refused: {', '.join(codes_of(error))}")
             continue
-        spark.sql(f"CREATE TABLE {case.other} USING delta AS SELECT * FROM {case.table}")
+        spark.sql(  # names of columns that Delta takes without column mapping
+            f"CREATE TABLE {case.other} USING delta "
+            f"AS SELECT * FROM (SELECT * FROM {case.table}) AS named({listed})"
+        )
         rows = spark.table(case.table).count()
         progress(f"{case.name}: created in {time.perf_counter() - begin:.1f} s, {rows} rows")
         yield case
