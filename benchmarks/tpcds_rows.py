@@ -1,4 +1,4 @@
-"""Writes the tables of TPC-DS as Parquet files, with DuckDB's generator.
+"""The tables of TPC-DS as Parquet files, made by DuckDB's generator.
 
 `python -m benchmarks.tpcds_rows <scale> <directory>` runs in an environment of its own: the
 extension of DuckDB is for one release of it.
