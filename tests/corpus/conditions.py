@@ -175,8 +175,9 @@ class _Walk:
             return
         scope[alias] = self._source(source, ctes, scope, literals.get(alias, _NOTHING))
         own.append(alias)
-        if join.args.get("on") is not None and all(scope[each] is not None for each in own):
-            self._require(join.args["on"], _Substitution(self, scope, ctes, []))
+        on = join.args.get("on")
+        if on is not None and all(scope.get(c.table) is not None for c in on.find_all(exp.Column)):
+            self._require(on, _Substitution(self, scope, ctes, []))
 
     def _source(
         self, source: exp.Expression, ctes: Ctes, scope: Scope, wanted: Mapping[str, str]

@@ -258,7 +258,8 @@ def _create(session: SparkSession, sources: Iterable[Source]) -> None:
         session.sql(
             f"CREATE TABLE {source.name} ({columns}) USING delta TBLPROPERTIES ({properties})"
         )
-        session.sql(f"INSERT INTO {source.name} {source.selected(source.rows)}")
+        if source.rows:
+            session.sql(f"INSERT INTO {source.name} {source.selected(source.rows)}")
 
 
 @contextmanager

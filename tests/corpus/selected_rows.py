@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from itertools import count
@@ -219,4 +220,5 @@ def _text(value: Value, column: Column) -> str | None:
         return f"{float(value):.2f}"  # type: ignore[arg-type]
     if isinstance(value, date):
         return value.isoformat()
-    return str(value)
+    length = re.search(r"CHAR\((\d+)\)", column.type)
+    return str(value)[: int(length[1])] if length else str(value)

@@ -304,9 +304,9 @@ class Witness:
     def _move(self, mover: Place | str, check: exp.Expression) -> None:
         """Give a column or a day the value with which the fewest conditions are unmet."""
         if isinstance(mover, str):
-            domain = self._domain(mover)
-            options: Iterable[object] = self.choice.sample(domain, min(len(domain), _MANY * 4))
             into: dict = self._days  # type: ignore[type-arg]
+            domain = self._meeting_days(mover, check)
+            options: Iterable[object] = self.choice.sample(domain, min(len(domain), _MANY * 4))
         else:
             options = [*self._fitting(mover), *self._wanted(mover, check)]
             into = self._values
@@ -317,6 +317,15 @@ class Witness:
             into[mover] = option
             costs[sum(n for each, n in weights if not self._is_met(each))].append(option)
         into[mover] = self.choice.choice(costs[min(costs)])
+
+    def _meeting_days(self, row: str, check: exp.Expression) -> Sequence[int]:
+        """Return the days of a row that meet a check; all where none does."""
+        domain, kept = self._domain(row), []
+        for day in domain:
+            self._days[row] = day
+            if self._is_met(check):
+                kept.append(day)
+        return kept or domain
 
     def _wanted(self, root: Place, check: exp.Expression) -> Iterator[Value]:
         """Yield values that a comparison with another expression suggests."""
