@@ -55,7 +55,7 @@ functional: setup ## the tests on real Spark and Delta that CI runs
 conformance: setup ## all of dbt's adapter tests, and every guarantee on Delta; an hour and more
 	@$(python) tools/run_suites.py -- $(addprefix tests/functional/,adapter/ corpus/ engine/ manager/ processes/ refreshes/ streams/)
 
-corpus: setup ## TPC-DS and Spark's SQL tests as materialized tables; continues where it ended; CORPUS_ONLY, CORPUS_SHARE, CORPUS_SEED, CORPUS_MINUTES=…, CORPUS_PUBLISH=1
+corpus: setup ## TPC-DS and Spark's SQL tests as materialized tables; continues where it ended; CORPUS_ONLY, CORPUS_SHARE, CORPUS_SEED, CORPUS_MINUTES=…, CORPUS_SHARD=1/2, CORPUS_PUBLISH=1
 	@$(python) -m tests.corpus
 
 airflow: setup ## the DAGs of materialized tables in Airflow itself, in an environment of its own; 2 minutes

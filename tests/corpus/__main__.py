@@ -35,7 +35,8 @@ def code() -> str:
 def main() -> int:
     """Run what is not done yet, and print what was seen; 1 if something was wrong."""
     selection = Selection.of_environment()
-    store = Store(FOLDER / f"{code()}-{selection.seed}.jsonl")
+    shard = "{}of{}".format(*selection.shard)
+    store = Store(FOLDER / f"{code()}-{selection.seed}.{shard}.jsonl")
     known = store.read()
     print(f"{store.path.relative_to(ROOT)}: {len(known)} queries are done")  # noqa: T201
     jar = tests_jar()

@@ -61,23 +61,31 @@ class Selection:
         share: The share of the queries.
         seed: The seed of the share, the rows and the changes.
         deadline: When to begin no more queries, on the monotonic clock.
+        shard: Which of how many parts of them, that processes run in parallel; from 1 on.
     """
 
     only: str = "*"
     share: float = 1.0
     seed: int = 31
     deadline: float = float("inf")
+    shard: tuple[int, int] = (1, 1)
 
     @classmethod
     def of_environment(cls, share: float = 1.0) -> Selection:
-        """Read CORPUS_ONLY, CORPUS_SHARE, CORPUS_SEED and CORPUS_MINUTES."""
+        """Read CORPUS_ONLY, CORPUS_SHARE, CORPUS_SEED, CORPUS_MINUTES and CORPUS_SHARD."""
+        number, of = os.environ.get("CORPUS_SHARD", "1/1").split("/")
         minutes = float(os.environ.get("CORPUS_MINUTES", "inf"))
         return cls(
             os.environ.get("CORPUS_ONLY", "*"),
             float(os.environ.get("CORPUS_SHARE", share)),
             int(os.environ.get("CORPUS_SEED", "31")),
             time.monotonic() + minutes * 60,
+            (int(number), int(of)),
         )
+
+    def of_shard(self, number: int) -> bool:
+        """Whether a job is one of the shard, by its number."""
+        return number % self.shard[1] == self.shard[0] - 1
 
     def has(self, name: str) -> bool:
         """Whether a query is to be run: files are drawn first, as their set-up takes longer."""
@@ -135,23 +143,24 @@ class Run:
 
     def tpcds(self) -> Iterator[Callable[[], None]]:
         """Yield what runs the queries of TPC-DS, some of them at a time."""
-        columns = tpcds.tables(self.jar)
-        pending = [query for query in tpcds.queries(self.jar) if self._is_pending(query.name)]
-        for together in _chunks(pending, _TOGETHER):
-            sources = tpcds.sources(together, columns, self.selection.seed)
-            yield partial(self._run_together, together, sources)
+        for number, together in enumerate(_chunks(tpcds.queries(self.jar), _TOGETHER)):
+            pending = [query for query in together if self._is_pending(query.name)]
+            if pending and self.selection.of_shard(number):
+                yield partial(self._run_together, together, pending)
 
-    def _run_together(self, queries: Sequence[Query], sources: Sequence[Source]) -> None:
+    def _run_together(self, queries: Sequence[Query], pending: Sequence[Query]) -> None:
+        """Run queries; the rows and changes are those for all queries of their group."""
+        plan = tpcds.plan(queries, tpcds.tables(self.jar), self.selection.seed)
         with _place(self.spark) as session:
-            _create(session, sources)
+            _create(session, plan.sources)
             place = Workplace(session, self.selection.seed, self.finished)
-            place.run(queries, [source.name for source in sources])
+            place.run(pending, plan.changes)
 
     def sql_tests(self) -> Iterator[Callable[[], None]]:
         """Yield what runs the queries of Spark's SQL tests, one file at a time."""
-        for each in scripts(self.jar):
+        for number, each in enumerate(scripts(self.jar)):
             pending = [name for name in names(each) if self._is_pending(name)]
-            if pending:
+            if pending and self.selection.of_shard(number):
                 yield partial(self._play, each, frozenset(pending))
 
     def _play(self, script: Script, pending: frozenset[str]) -> None:
@@ -249,7 +258,8 @@ def _create(session: SparkSession, sources: Iterable[Source]) -> None:
         session.sql(
             f"CREATE TABLE {source.name} ({columns}) USING delta TBLPROPERTIES ({properties})"
         )
-        session.sql(f"INSERT INTO {source.name} {source.selected(source.rows)}")
+        if source.rows:
+            session.sql(f"INSERT INTO {source.name} {source.selected(source.rows)}")
 
 
 @contextmanager

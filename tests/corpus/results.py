@@ -34,12 +34,16 @@ class Round:
         strategy: How the rows were computed; empty where nothing was.
         rows: How many rows the query returns.
         is_compared: Whether the rows were compared with those of the query.
+        is_changed: Whether the query returned other rows than in the round before.
+        seconds: How long the query took, and the refresh.
     """
 
     name: str
     strategy: str
     rows: int
     is_compared: bool = True
+    is_changed: bool = False
+    seconds: tuple[float, float] = (0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -104,8 +108,10 @@ class Store:
     path: Path
 
     def read(self) -> dict[str, Result]:
-        """Return the results that are there, by query."""
-        return {found.query: found for found in map(_decoded, self._lines().splitlines())}
+        """Return the results that are there, by query, with those of other shards."""
+        files = sorted(self.path.parent.glob(f"{self.path.name.partition('.')[0]}.*"))
+        lines = [line for file in files for line in _lines(file).splitlines()]
+        return {found.query: found for found in map(_decoded, lines)}
 
     def add(self, result: Result) -> None:
         """Keep a result."""
@@ -114,20 +120,23 @@ class Store:
 
     def _add(self, result: Result) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        complete = len(self._lines().encode())
+        complete = len(_lines(self.path).encode())
         with self.path.open("a", encoding="utf-8") as file:
             file.truncate(complete)
             file.write(json.dumps(asdict(result)) + "\n")
 
-    def _lines(self) -> str:
-        """Return the complete lines: an interruption can have cut the last one off."""
-        text = self.path.read_text(encoding="utf-8") if self.path.exists() else ""
-        return text[: text.rfind("\n") + 1]
+
+def _lines(path: Path) -> str:
+    """Return the complete lines: an interruption can have cut the last one off."""
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    return text[: text.rfind("\n") + 1]
 
 
 def _decoded(line: str) -> Result:
     found = json.loads(line)
-    rounds = tuple(Round(**each) for each in found.pop("rounds"))
+    rounds = tuple(
+        Round(**{**each, "seconds": tuple(each["seconds"])}) for each in found.pop("rounds")
+    )
     listed = {name: tuple(found.pop(name)) for name in ("reasons", "faults")}
     return Result(**found, **listed, rounds=rounds)
 
@@ -152,6 +161,7 @@ class Figures:
     incremental: int
     always: int
     refreshes: int
+    changed: int
     empty: int
     right: int
     undetermined: int
@@ -173,6 +183,7 @@ def figures(results: Iterable[Result]) -> tuple[Figures, ...]:
             incremental=sum(r.is_incremental for r in found),
             always=sum(r.is_always_incremental for r in found),
             refreshes=sum(len(r.rounds) for r in found),
+            changed=sum(each.is_changed for r in found for each in r.rounds if each.name != CREATE),
             empty=sum(r.is_created and not any(each.rows for each in r.rounds) for r in found),
             right=sum(r.is_right for r in found),
             undetermined=sum(not all(each.is_compared for each in r.rounds) for r in found),
@@ -200,6 +211,7 @@ HEADER = (
     "incremental",
     "never recomputed",
     "refreshes compared",
+    "after other rows",
     "without rows",
     "right",
     "not determined",
@@ -215,7 +227,7 @@ def report(results: Iterable[Result]) -> Iterator[str]:
         (
             (
                 f.corpus, f.queries, f.created, f.strict, f.incremental, f.always,
-                f.refreshes, f.empty, f.right, f.undetermined, f.faulty,
+                f.refreshes, f.changed, f.empty, f.right, f.undetermined, f.faulty,
             )
             for f in figures(results)
         ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -56,10 +57,12 @@ class Case:
     Args:
         table: The table's name.
         result: What was seen.
+        wanted: The rows of its query when they were last compared.
     """
 
     table: str
     result: Result
+    wanted: Sequence[Row] = ()
 
     def saw(self, round_: Round) -> None:
         """Add a refresh."""
@@ -101,10 +104,16 @@ class Workplace:
         """Take the session's tables."""
         self._tables = MaterializedTables(self.session)
 
-    def run(self, queries: Sequence[Query], sources: Sequence[str]) -> None:
+    def run(
+        self, queries: Sequence[Query], sources: Sequence[str] | Mapping[str, Sequence[str]]
+    ) -> None:
         """Create a table for each query, and refresh all of them after each round of changes.
 
         A table that every refresh computes as a whole is refreshed after the last round only.
+
+        Args:
+            queries: The queries.
+            sources: The statements of each round, or the names of tables that change at random.
         """
         created = [case for query in queries if (case := self._created(query)) is not None]
         for round_ in ROUNDS if created else ():
@@ -164,7 +173,9 @@ class Workplace:
                 return
 
     def _refresh(self, case: Case, round_: str) -> None:
+        begin = time.monotonic()
         wanted = self._rows(case.result.text)
+        queried = time.monotonic()
         try:
             done = self._refreshed(case, fails=isinstance(wanted, Exception))
         except OURS as error:
@@ -178,7 +189,8 @@ class Workplace:
         if isinstance(wanted, Exception):
             case.gives(_spark_condition(wanted))
             return
-        self._compare(case, Round(round_, done, len(wanted)), wanted)
+        taken = (round(queried - begin, 2), round(time.monotonic() - queried, 2))
+        self._compare(case, Round(round_, done, len(wanted), seconds=taken), wanted)
 
     def _drop(self, case: Case) -> None:
         try:
@@ -203,6 +215,8 @@ class Workplace:
         return done.strategy if done.status is RefreshResult.REFRESHED else ""
 
     def _compare(self, case: Case, round_: Round, wanted: Sequence[Row]) -> None:
+        round_ = replace(round_, is_changed=bool(difference(case.wanted, wanted)))
+        case.wanted = wanted
         stored = self.session.sql(f"SELECT * FROM {case.table}").collect()
         found = difference(stored, wanted)
         if not found:
@@ -250,8 +264,13 @@ class Workplace:
                 return False
         return True
 
-    def _change(self, names: Sequence[str], round_: str) -> None:
-        """Change half of the sources."""
+    def _change(self, sources: Sequence[str] | Mapping[str, Sequence[str]], round_: str) -> None:
+        """Change half of the sources, or as the statements do."""
+        if isinstance(sources, Mapping):
+            for statement in sources[round_]:
+                self.session.sql(statement)
+            return
+        names = sources
         choice = Choice(f"{self.seed} {round_} {self._made}")
         for name in choice.sample(names, (len(names) + 1) // 2):
             choice = Choice(f"{self.seed} {name} {round_} {self._made}")

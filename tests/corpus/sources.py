@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    Row = tuple[str | None, ...]
+Row = tuple[str | None, ...]
+"""The values of a row as texts, as a CAST to the types of the columns reads them."""
 
 ROUNDS = ("insert", "update", "delete", "merge")
 _ATOMIC = ("TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "BOOLEAN", "DATE")
@@ -100,13 +101,22 @@ class Source:
         return f"(SELECT any_value({column.quoted}) FROM {self.name}) AS {column.quoted}"
 
 
-def changes(source: Source, round_: str, choice: Choice) -> str | None:
-    """Return a statement that changes a table; None where it has no rows or no column to name."""
+def changes(
+    source: Source, round_: str, choice: Choice, preferred: Sequence[int] = ()
+) -> str | None:
+    """Return a statement that changes a table; None where it has no rows or no column to name.
+
+    Args:
+        source: The table.
+        round_: What the statement does.
+        choice: What chooses rows and values.
+        preferred: The places of the columns that an UPDATE changes; of all where it is empty.
+    """
     if not source.rows or not source.atomic:
         return None
-    return {"insert": _insert, "update": _update, "delete": _delete, "merge": _merge}[round_](
-        source, choice
-    )
+    if round_ == "update":
+        return _update(source, choice, preferred or source.atomic)
+    return {"insert": _insert, "delete": _delete, "merge": _merge}[round_](source, choice)
 
 
 def _mixed(source: Source, choice: Choice, *, nulls: float = 0.0) -> Row:
@@ -136,13 +146,14 @@ def _condition(source: Source, row: Row, places: Sequence[int], alias: str = "")
 
 def _some(source: Source, choice: Choice) -> Iterator[str]:
     """Yield a condition for the rows like one row, and one for those that share two values."""
-    yield _condition(source, choice.choice(source.rows), source.atomic)
-    places = choice.sample(source.atomic, min(3, len(source.atomic)))
+    known = source.keys or source.atomic
+    yield _condition(source, choice.choice(source.rows), known)
+    places = choice.sample(known, min(3, len(known)))
     yield _condition(source, choice.choice(source.rows), sorted(places))
 
 
-def _update(source: Source, choice: Choice) -> str:
-    places = choice.sample(source.atomic, min(2, len(source.atomic)))
+def _update(source: Source, choice: Choice, preferred: Sequence[int]) -> str:
+    places = choice.sample(preferred, min(2, len(preferred)))
     new = _mixed(source, choice, nulls=_NULLS / 2)
     assigned = ", ".join(
         f"{source.columns[p].quoted} = {source.literal(p, new[p])}" for p in places
