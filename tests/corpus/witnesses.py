@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 from datetime import date, timedelta
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
+import sqlglot
 from sqlglot import exp
 
 from tests.corpus import calendar
@@ -253,13 +254,12 @@ class Witness:
     def _domain(self, row: str) -> Sequence[int]:
         """Return the days that meet the conditions on a row of days alone."""
         if row not in self._domains:
-            alone = [check for check in self._checks if self._moves(check) == [row]]
-            kept = []
-            for day in range(calendar.DAYS):
-                self._days[row] = day
-                if all(self._is_met(check) for check in alone):
-                    kept.append(day)
-            self._domains[row] = kept or range(calendar.DAYS)
+            alone = [
+                check.sql()
+                for check in self._checks
+                if {c.table for c in check.find_all(exp.Column)} == {row}
+            ]
+            self._domains[row] = _days_of(tuple(each.replace(f"{row}.", "") for each in alone))
         return self._domains[row]
 
     @cached_property
@@ -305,7 +305,8 @@ class Witness:
         """Give a column or a day the value with which the fewest conditions are unmet."""
         if isinstance(mover, str):
             into: dict = self._days  # type: ignore[type-arg]
-            domain = self._meeting_days(mover, check)
+            is_equality = isinstance(check, exp.EQ)
+            domain = self._meeting_days(mover, check) if is_equality else self._domain(mover)
             options: Iterable[object] = self.choice.sample(domain, min(len(domain), _MANY * 4))
         else:
             options = [*self._fitting(mover), *self._wanted(mover, check)]
@@ -368,6 +369,22 @@ class Witness:
         if key not in self._values or not self.is_key(key):
             return key not in self._values
         self._values[key] = self.fresh()
+        return True
+
+
+@cache
+def _days_of(conditions: tuple[str, ...]) -> Sequence[int]:
+    """Return the days that meet conditions on the columns of the calendar; all where none does."""
+    checks = [sqlglot.parse_one(each) for each in conditions]
+    kept = [number for number in range(calendar.DAYS) if _has(number, checks)]
+    return kept or range(calendar.DAYS)
+
+
+def _has(number: int, checks: Iterable[exp.Expression]) -> bool:
+    day = calendar.days()[number]
+    try:
+        return all(value(each, lambda _, name: day.get(name)) is True for each in checks)  # type: ignore[arg-type,return-value]
+    except NotKnownError:
         return True
 
 
