@@ -38,16 +38,17 @@ def measure(
         shapes: Keys of `peers.SHAPES`.
     """
     found = {rows: _at(spark, rows, samples, shapes) for rows in sizes}
-    smallest = found[sizes[0]]
-    return [
-        Measurement(f"{name}, {rows:,} rows", seconds, smallest[name][0])
-        if unit == "s"
-        else Measurement(f"{name}, {rows:,} rows, heap", heap, smallest[name][1], unit=unit)
-        for name in shapes
-        for unit in ("s", "MB")
-        for rows, of_size in found.items()
-        for seconds, heap in [of_size[name]]
-    ]
+    measurements: list[Measurement] = []
+    for name in shapes:
+        least_seconds, least_heap = found[sizes[0]][name]
+        for rows, of_size in found.items():
+            seconds, heap = of_size[name]
+            measured = f"{name}, {rows:,} rows"
+            measurements += [
+                Measurement(measured, seconds, least_seconds),
+                Measurement(f"{measured}, heap", heap, least_heap, unit="MB"),
+            ]
+    return measurements
 
 
 def _at(

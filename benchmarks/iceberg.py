@@ -10,14 +10,14 @@ import time
 from typing import TYPE_CHECKING
 
 from benchmarks import streams_sources
-from benchmarks.report import Measurement, progress
+from benchmarks.report import Measurement, progress, seconds_of
 from benchmarks.streams_sides import Ours, batches
 from dbt.adapters.spark_mt.api import MaterializedTables
 from tests.iceberg.conftest import EXTENSIONS, ICEBERG, SQLITE, iceberg_confs
 from tests.support.delta_package import delta_confs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from pyspark.sql import SparkSession
@@ -130,11 +130,11 @@ class _Side:
         self.use()
         self._spark.sql(f"UPDATE small SET amount = amount + 1 WHERE id % 50 = {number % 50}")
         taken = {
-            "REFRESH of a small table": _seconds(lambda: self._tables.refresh("ours_small")),
-            "unchanged statement": _seconds(
+            "REFRESH of a small table": seconds_of(lambda: self._tables.refresh("ours_small")),
+            "unchanged statement": seconds_of(
                 lambda: self._tables.execute(_create("ours_small", _SMALL))
             ),
-            "first build of a small table": _seconds(
+            "first build of a small table": seconds_of(
                 lambda: self._tables.execute(_create("ours_new", _SMALL))
             ),
         }
@@ -176,9 +176,3 @@ def _create(name: str, query: str, options: str = "") -> str:
         f"CREATE OR ALTER MATERIALIZED TABLE {name} {options}"
         f"FRESHNESS = INTERVAL '1' MINUTE REFRESH_MODE = CONTINUOUS AS {query}"
     )
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start

@@ -23,7 +23,7 @@ SHARES = (0.0001, 0.001, 0.01, 0.15, 0.5, 1.0)
 """Parts of the rows of the source that change."""
 LARGEST = 0.01
 """Up to which share a refresh must be cheaper than a recompute."""
-_SOURCE = "'delta.enableChangeDataFeed' = 'true', 'delta.enableDeletionVectors' = 'true'"
+SOURCE = "'delta.enableChangeDataFeed' = 'true', 'delta.enableDeletionVectors' = 'true'"
 SALES = """id, pmod(hash(id), 1000000) AS customer, pmod(hash(id, 1), 1000) AS product,
 CAST(pmod(hash(id, 2), 100000) / 100 AS DECIMAL(10, 2)) AS amount, pmod(hash(id, 3), 90) AS day"""
 SHAPES = {
@@ -52,7 +52,7 @@ def load(spark: SparkSession, rows: int) -> None:
         ("customers", "SELECT id AS customer, id % 200 AS country FROM range(1000000)"),
         ("products", "SELECT id AS product, id % 20 AS category FROM range(1000)"),
     ):
-        spark.sql(f"CREATE TABLE {name} USING delta TBLPROPERTIES ({_SOURCE}) AS {query}")
+        spark.sql(f"CREATE TABLE {name} USING delta TBLPROPERTIES ({SOURCE}) AS {query}")
 
 
 def measure(

@@ -17,12 +17,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.report import Measurement, progress
+from benchmarks import incremental
+from benchmarks.report import Measurement, progress, seconds_of
 from dbt.adapters.spark_mt.api import MaterializedTables
 from dbt.adapters.spark_mt.spark.launch.connect_server import start_serving
 
@@ -38,7 +38,6 @@ SHARES = (0.0001, 0.005)
 SCHEMA = "peers"
 _ROOT = Path(__file__).parents[1]
 _VECTORS = "'delta.enableDeletionVectors' = 'true'"
-_SOURCE = f"'delta.enableChangeDataFeed' = 'true', {_VECTORS}"
 _SALES = """id, pmod(hash(id), 1000000) AS customer, pmod(hash(id, 1), 1000) AS product,
 CAST(pmod(hash(id, 2), 100000) / 100 AS DECIMAL(10, 2)) AS amount, pmod(hash(id, 3), 90) AS day,
 TIMESTAMP '2026-01-01' + make_dt_interval(0, {}) AS changed_at"""
@@ -166,7 +165,9 @@ class Source:
             ("sales", f"SELECT {_SALES.format(0)} FROM range(0, {rows}, 1, 16)"),
             ("customers", "SELECT id AS customer, id % 200 AS country FROM range(1000000)"),
         ):
-            spark.sql(f"CREATE TABLE {name} USING delta TBLPROPERTIES ({_SOURCE}) AS {query}")
+            spark.sql(
+                f"CREATE TABLE {name} USING delta TBLPROPERTIES ({incremental.SOURCE}) AS {query}"
+            )
 
     def change(self, share: float, *, is_near: bool) -> None:
         """Insert and update rows, half of the share each."""
@@ -223,7 +224,7 @@ class _Sides:
         for place, (name, shape) in enumerate(self._shapes.items()):
             works = list(self._works(place, shape).items())
             first = self._turn % len(works)
-            taken = {side: _seconds(work) for side, work in works[first:] + works[:first]}
+            taken = {side: seconds_of(work) for side, work in works[first:] + works[:first]}
             found[name] = taken
             shown = ", ".join(f"{side} {seconds:.2f} s" for side, seconds in taken.items())
             progress(f"{name}: {shown}")
@@ -289,9 +290,3 @@ class _Pipeline:
         answer = self._process.stdout.readline()
         if answer.strip() != "done":
             raise RuntimeError(answer or "the client of the pipelines has ended")
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start

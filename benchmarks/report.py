@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 HEADER = ("measured", "baseline", "ours", "ratio", "target", "", "samples")
 _SHOWN = 10
@@ -123,3 +124,10 @@ def table(rows: Sequence[Sequence[str]]) -> str:
 def report(measurements: Iterable[Measurement]) -> str:
     """The table of all measurements; samples of ours are before the bar."""
     return table([HEADER, *(measurement.row() for measurement in measurements)])
+
+
+def seconds_of(work: Callable[[], object]) -> float:
+    """Return how long work takes."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start

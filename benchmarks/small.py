@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
-from benchmarks.report import Measurement, progress
+from benchmarks.report import Measurement, progress, seconds_of
 from dbt.adapters.spark_mt.api import MaterializedTables
 
 if TYPE_CHECKING:
@@ -89,7 +88,7 @@ def _of_query(
         tables.execute(_create(f"ours{place}", query))
         tables.refresh(f"ours{place}")
 
-    unchanged = _seconds(again)
+    unchanged = seconds_of(again)
     build, ctas = _both(
         lambda: tables.execute(_create("ours_new", query)),
         lambda: spark.sql(f"CREATE TABLE theirs_new USING delta AS {query}"),
@@ -104,12 +103,6 @@ def _both(
     ours: Callable[[], object], theirs: Callable[[], object], *, swap: bool
 ) -> tuple[float, float]:
     if swap:
-        seconds = _seconds(theirs)
-        return _seconds(ours), seconds
-    return _seconds(ours), _seconds(theirs)
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
+        seconds = seconds_of(theirs)
+        return seconds_of(ours), seconds
+    return seconds_of(ours), seconds_of(theirs)

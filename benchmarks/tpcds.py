@@ -16,8 +16,8 @@ from itertools import count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks import tpcds_rows
-from benchmarks.report import Measurement, progress
+from benchmarks import incremental, tpcds_rows
+from benchmarks.report import Measurement, progress, seconds_of
 from dbt.adapters.spark_mt.api import MaterializedTableError, MaterializedTables
 from tests.corpus import tpcds
 from tests.corpus.comparison import difference
@@ -25,7 +25,7 @@ from tests.corpus.jars import tests_jar
 from tests.corpus.run import codes_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pyspark.sql import SparkSession
 
@@ -38,7 +38,6 @@ MOST = 1.5
 """How many times as long as the query a refresh by changes may take."""
 _SCHEMA = "tpcds"
 _FOLDER = f"{tpcds.FOLDERS[0]}/"
-_SOURCE = "'delta.enableChangeDataFeed' = 'true', 'delta.enableDeletionVectors' = 'true'"
 _RENAMED = {"c_last_review_date_sk": "c_last_review_date"}
 """Columns that have another name in Spark's queries, which are of an older specification."""
 _KIND = 3
@@ -179,7 +178,7 @@ def _load(spark: SparkSession, folder: Path, scale: float) -> None:
         columns = spark.table(f"parquet.`{file}`").columns
         listed = ", ".join(f"{name} AS {_RENAMED.get(name, name)}" for name in columns)
         spark.sql(
-            f"CREATE TABLE {file.stem} USING delta TBLPROPERTIES ({_SOURCE}) "
+            f"CREATE TABLE {file.stem} USING delta TBLPROPERTIES ({incremental.SOURCE}) "
             f"AS SELECT {listed} FROM parquet.`{file}`"
         )
 
@@ -238,11 +237,11 @@ def _measure(spark: SparkSession, tables: MaterializedTables, case: _Case, turn:
         spark.sql(f"INSERT OVERWRITE {case.other} {case.query.text}")
 
     if turn % 2:
-        seconds = _seconds(ours)
-        others = _seconds(overwritten)
+        seconds = seconds_of(ours)
+        others = seconds_of(overwritten)
     else:
-        others = _seconds(overwritten)
-        seconds = _seconds(ours)
+        others = seconds_of(overwritten)
+        seconds = seconds_of(ours)
     case.ours, case.overwritten = (*case.ours, seconds), (*case.overwritten, others)
     stored, wanted = (spark.table(name).collect() for name in (case.table, case.other))
     if found := difference(stored, wanted):
@@ -261,9 +260,3 @@ def _refreshed(tables: MaterializedTables, case: _Case) -> None:
         way = f"refused: {', '.join(codes_of(error))}"
         case.faults += (way,)
     case.ways = (*case.ways, way)
-
-
-def _seconds(work: Callable[[], None]) -> float:
-    begin = time.perf_counter()
-    work()
-    return time.perf_counter() - begin
