@@ -48,7 +48,7 @@ class Database:
 
     def execute(self, statement: str) -> None:
         """Run a statement of Spark that changes a table."""
-        self._connection.execute(_written(statement))
+        self._connection.execute(_transpiled(statement))
 
     @contextmanager
     def trial(self) -> Iterator[Trial]:
@@ -84,9 +84,5 @@ def _literal(value: str | None) -> str:
 
 
 @cache
-def _transpiled(query: str) -> str:
-    return sqlglot.parse_one(query, dialect="spark").sql("duckdb")
-
-
-def _written(statement: str) -> str:
-    return sqlglot.parse_one(statement, dialect="spark").sql("duckdb")
+def _transpiled(text: str) -> str:
+    return sqlglot.parse_one(text, dialect="spark").sql("duckdb")
