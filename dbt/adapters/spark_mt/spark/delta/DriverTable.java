@@ -95,7 +95,7 @@ import scala.collection.mutable.ListBuffer;
  * first, in three jobs of Spark, for the number that is taken already. And none removes rows by a
  * hundred thousand values and adds others in one commit.
  *
- * The condition that finds some rows are two Bloom filters over hashes, so neither its text nor its
+ * The condition that finds some rows are Bloom filters over two hashes, so neither its text nor its
  * time grow with the rows. A filter takes some other row for one of them about once in 10^14 rows.
  * So nothing is written unless exactly as many rows were found as were expected. The rows are
  * marked in deletion vectors. Delta's DELETE does that in some ten jobs. Where the files are listed
@@ -457,18 +457,15 @@ public final class DriverTable extends scala.runtime.AbstractFunction1 {
             String path = (String) entry.getKey();
             RoaringBitmapArray bitmap = (RoaringBitmapArray) entry.getValue();
             AddFile file = delete.getTouchedFile(table, path, byName);
-            if (file.deletionVector() != null) {
-                RoaringBitmapArray before =
-                    StoredBitmap$.MODULE$.create(file.deletionVector(), table).load(store);
-                bitmap.andNot(before);
-                count += bitmap.cardinality();
-                if (bitmap.isEmpty()) {
-                    continue;
-                }
-                bitmap.or(before);
-            } else {
-                count += bitmap.cardinality();
+            RoaringBitmapArray before = file.deletionVector() == null
+                ? new RoaringBitmapArray()
+                : StoredBitmap$.MODULE$.create(file.deletionVector(), table).load(store);
+            bitmap.andNot(before);
+            if (bitmap.isEmpty()) {
+                continue;
             }
+            count += bitmap.cardinality();
+            bitmap.or(before);
             bitmap.runOptimize();
             byte[] bytes = bitmap.serializeAsByteArray(RoaringBitmapArrayFormat$.MODULE$.Portable());
             vectors.append(new DeletionVectorData(path, NONE, bytes, bitmap.cardinality()));
