@@ -140,6 +140,17 @@ RULES = {
     "SELECT n, max(b) AS m FROM (SELECT a, b, count(*) AS n FROM t GROUP BY a, b) GROUP BY n": (
         "D1 K"
     ),
+    "SELECT b, max(m) AS m FROM (SELECT a, b, max(m) AS m FROM t GROUP BY a, b) "
+    "WHERE m > 1 GROUP BY b": "D1 K",
+    "SELECT c, max(m) AS m FROM (SELECT concat('a', a) AS c, m FROM (SELECT a, max(m) AS m FROM t "
+    "GROUP BY a) UNION ALL SELECT 'all', m FROM (SELECT b, max(m) AS m FROM t GROUP BY b)) "
+    "GROUP BY c": "D1 K",
+    "SELECT a FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.k = t.a) "
+    "AND NOT EXISTS (SELECT 1 FROM w WHERE w.k = t.a)": "K",
+    "SELECT q, count(*) AS n FROM (SELECT 12 DIV a AS q FROM (SELECT DISTINCT a FROM t) "
+    "WHERE a <> 0) GROUP BY q": "D1 K",
+    "SELECT a, r, count(*) AS n FROM (SELECT a, rank() OVER (PARTITION BY a, b ORDER BY m) AS r "
+    "FROM t) GROUP BY a, r": "D1 K",
 }
 
 
@@ -258,6 +269,31 @@ def test_the_change_of_a_join_is_computed_once():
     nested = f"SELECT a, max(vy) AS m FROM ({CHAIN}) GROUP BY a"
     assert scans_of(nested) <= of_join + 2 * 5
     assert scans_of(f"SELECT k, max(m) AS m FROM ({nested}) JOIN w ON k = a GROUP BY k") < 50
+
+
+@pytest.mark.parametrize(
+    ("query", "reads"),
+    [
+        ("SELECT b, max(m) AS m FROM ({}) GROUP BY b", 1),
+        ("SELECT concat(b, 'x') AS c, max(m) AS m FROM ({}) GROUP BY c", 1),
+        ("SELECT c, max(m) AS m FROM (SELECT b AS c, m FROM ({})) WHERE m > 1 GROUP BY c", 1),
+        ("SELECT b, max(m) AS m FROM ({} UNION ALL {}) GROUP BY b", 1),
+        ("SELECT DISTINCT b FROM (SELECT b, rank() OVER (PARTITION BY b ORDER BY m) FROM ({}))", 1),
+        ("SELECT m, count(*) AS n FROM ({}) GROUP BY m", 3),
+        ("SELECT 12 / b AS c, max(m) AS m FROM ({}) WHERE b <> 0 GROUP BY c", 3),
+    ],
+)
+def test_keys_of_keys_are_found_without_the_rows(query, reads):
+    """Rows before and after are computed to find keys where a value may fail, or is no key."""
+    inner = "SELECT a, b, max(m) AS m FROM t GROUP BY a, b"
+    texts = "\n".join(texts_of(change_of(query.replace("{}", inner))))
+    assert len(re.findall(r"\bt_(before|after)\b", texts)) == reads
+
+
+def test_a_chain_of_semi_joins_is_read_once():
+    query = "SELECT a, s FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.k = t.a)"
+    query += " AND NOT EXISTS (SELECT 1 FROM w WHERE w.k = t.a)"
+    assert scans_of(query) == 3
 
 
 def test_a_star_reads_its_center_once():

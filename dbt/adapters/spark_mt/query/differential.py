@@ -66,9 +66,6 @@ __all__ = [
 ]
 
 
-_PARTITIONED = (ops.Aggregate, ops.Distinct, ops.SetOperation, ops.Window, ops.Join)
-
-
 def _no_change(problem: str) -> NoReturn:
     raise ChangeNotSupportedError(NotIncremental(UNEXPECTED, problem))
 
@@ -504,7 +501,7 @@ class _Root:
         """Replace the rows of the keys in the change, if the result shows its key (K)."""
         changes = self._changes
         path, node = self._path()
-        if not isinstance(node, _PARTITIONED) or _is_linear_join(node, changes):
+        if not changes.is_partitioned(node):
             return None
         partition = changes.key_of(node)
         shown = self._shown(path)
@@ -557,18 +554,6 @@ class _Root:
         return tuple(
             self._names[places[0]] for places in differential_keys.key_of_result(self._root)
         )
-
-
-def _is_linear_join(node: ops.Operator, changes: Changes) -> bool:
-    """Return whether the change of a join is that of one side, or combines both sides."""
-    if not isinstance(node, ops.Join):
-        return False
-    if node.kind in ops.INNER_JOINS:
-        return True
-    if node.kind is ops.JoinKind.FULL:
-        return False
-    fixed = node.left if node.kind is ops.JoinKind.RIGHT else node.right
-    return not changes.is_changed(fixed)
 
 
 def _shown_key(

@@ -17,12 +17,15 @@ from dbt.adapters.spark_mt.query import operators as ops
 from dbt.adapters.spark_mt.query import relation_states
 from dbt.adapters.spark_mt.query.differential_keys import Partition, partition_of, restricted
 from dbt.adapters.spark_mt.query.join_graph import Star
+from dbt.adapters.spark_mt.query.subqueries import time_windows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from dbt.adapters.spark_mt.query.join_graph import Edge
 
+Key = tuple[exprs.Expression, ...]
+"""Expressions over the columns of an operator."""
 _FIXED = relation_states.SourceChange()
 _FEWEST_CHANGED = 3
 """How many inputs of a star change at least for it to be read as one: fewer are read once each."""
@@ -403,14 +406,19 @@ class Changes:
 
     def _one_sided(self, node: ops.Join) -> Change | None:
         """Return the change of a join whose other side did not change; None if it did."""
-        if node.kind is ops.JoinKind.RIGHT and not self.is_changed(node.left):
+        if not self._has_fixed_side(node):
+            return None
+        if node.kind is ops.JoinKind.RIGHT:
             self.rules.add("D1")
             left = self.after(node.left)
             return self.of(node.right).each(lambda rows: node.over(left, rows))
-        one_sided = node.kind in {ops.JoinKind.LEFT, ops.JoinKind.SEMI, ops.JoinKind.ANTI}
-        if one_sided and not self.is_changed(node.right):
-            return self._linear(node, self.of(node.left), self.after(node.right))
-        return None
+        return self._linear(node, self.of(node.left), self.after(node.right))
+
+    def _has_fixed_side(self, node: ops.Join) -> bool:
+        """Whether the side of an outer, semi or anti join did not change that may lack partners."""
+        if node.kind is ops.JoinKind.FULL:
+            return False
+        return not self.is_changed(node.left if node.kind is ops.JoinKind.RIGHT else node.right)
 
     def _partitioned(self, node: ops.Operator) -> Change:
         self.rules.add("K")
@@ -454,9 +462,70 @@ class Changes:
     def touched(self, node: ops.Operator) -> ops.Operator:
         """Return the keys of an operator that the changes of its inputs contain."""
         if id(node) not in self._keys:
-            inputs = zip(map(self.of, node.inputs), self.key_of(node).inputs, strict=True)
-            self._keys[id(node)] = (node, self._keys_in(tuple(inputs)))
+            inputs = zip(node.inputs, self.key_of(node).inputs, strict=True)
+            rows = tuple(found for each, key in inputs for found in self._touching(each, key))
+            self._keys[id(node)] = (node, self._keys_in(rows))
         return self._keys[id(node)][1]
+
+    def _touching(self, node: ops.Operator, key: Key) -> tuple[tuple[Change, Key], ...]:
+        """Return rows, and a key over them, that have each value of a key in a change.
+
+        They may have other values, too.
+        """
+        found = self._among_touched(node, key)
+        return found if found is not None else ((self.of(node), key),)
+
+    def _among_touched(self, node: ops.Operator, key: Key) -> tuple[tuple[Change, Key], ...] | None:
+        """Return touched keys of partitioned operators below an operator that have a key of it.
+
+        Whatever changes in a partitioned operator has a touched key. So its rows before and after
+        need not be computed to find the values in the change.
+
+        Returns:
+            None where a changed row of the operator is of none, or has another key.
+        """
+        inner, over, is_filtered = _shown(node, key)
+        if not isinstance(inner, ops.Union):
+            return self._of_partition(inner, over, is_filtered=is_filtered)
+        found: list[tuple[Change, Key]] = []
+        for branch in inner.branches:
+            columns = zip(inner.output, branch.output, strict=True)
+            trees = {ours.key: theirs.expression.tree for ours, theirs in columns}
+            rows = self._among_touched(branch, tuple(each.over(trees) for each in over))
+            if rows is None:
+                return None
+            found += rows
+        return tuple(found)
+
+    def _of_partition(
+        self, node: ops.Operator, key: Key, *, is_filtered: bool
+    ) -> tuple[tuple[Change, Key], ...] | None:
+        """Return the touched keys of an operator if another key follows from them.
+
+        Args:
+            node: The operator.
+            key: The other key, over its columns.
+            is_filtered: Whether some of its rows have no such key.
+        """
+        if not self.is_changed(node):
+            return ()
+        partition = partition_of(node) if self.is_partitioned(node) else None
+        known = [part.attribute for part in partition.output] if partition else []
+        # a value may fail where it is computed of a row that is none of the result
+        is_safe = not is_filtered and not isinstance(node, ops.Join)
+        if not all(each.keys <= {*known} and (is_safe or _is_plain(each)) for each in key):
+            return None
+        if not any(known):
+            return None
+        pairs = zip(known, self.touched(node).output, strict=True)
+        trees = {column: value.expression.tree for column, value in pairs if column}
+        return ((Change(added=self.touched(node)), tuple(each.over(trees) for each in key)),)
+
+    def is_partitioned(self, node: ops.Operator) -> bool:
+        """Whether the change of an operator is computed for the touched values of a key."""
+        if isinstance(node, ops.Join):
+            return node.kind not in ops.INNER_JOINS and not self._has_fixed_side(node)
+        return isinstance(node, (ops.Aggregate, ops.Distinct, ops.SetOperation, ops.Window))
 
     def _keys_in(
         self, changes: Sequence[tuple[Change, tuple[exprs.Expression, ...]]]
@@ -488,6 +557,29 @@ def _union(
     if len(found) == 1 and found[0].output == output:
         return found[0]
     return ops.Union(found, output) if found else None
+
+
+def _shown(node: ops.Operator, key: Key) -> tuple[ops.Operator, Key, bool]:
+    """Return the operator whose rows an operator filters, sorts or shows.
+
+    Returns:
+        The operator, the key over its columns, and whether its rows are filtered.
+    """
+    is_filtered = False
+    while isinstance(node, (ops.Filter, ops.Sort, ops.Project)):
+        if isinstance(node, ops.Project):
+            if any(time_windows(column.expression) for column in node.columns):
+                break
+            trees = {c.attribute.key: c.expression.tree for c in node.columns}
+            key = tuple(each.over(trees) for each in key)
+        is_filtered = is_filtered or isinstance(node, ops.Filter)
+        node = node.input
+    return node, key, is_filtered
+
+
+def _is_plain(value: exprs.Expression) -> bool:
+    """Whether a value is a column or a literal."""
+    return bool(value.attribute) or isinstance(value.tree, exp.Literal)
 
 
 def _whole_scans(node: ops.Operator) -> int:
