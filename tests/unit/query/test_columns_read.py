@@ -48,6 +48,15 @@ def read(query):
         ("SELECT b FROM t NATURAL JOIN u", {"t": "a b", "u": "a"}),
         ("SELECT x.a FROM t x JOIN t y ON x.b = y.c", {"t": "a b c"}),
         ("SELECT a FROM t WHERE EXISTS (SELECT * FROM u WHERE u.k = t.b)", {"t": "a b", "u": "k"}),
+        ("SELECT a FROM t WHERE b > 1 OR EXISTS (SELECT * FROM u)", {"t": "a b", "u": ""}),
+        (
+            "SELECT 1 AS o FROM w WHERE z = 1 OR EXISTS (SELECT * FROM t JOIN u ON t.a = u.v)",
+            {"t": "a", "u": "v", "w": "z"},
+        ),
+        (
+            "SELECT a FROM t WHERE EXISTS (SELECT DISTINCT * FROM u) OR b = 1",
+            {"t": "a b", "u": "a k v"},
+        ),
         ("SELECT a FROM t WHERE b NOT IN (SELECT v FROM u)", {"t": "a b", "u": "v"}),
         ("SELECT a, (SELECT max(v) FROM u WHERE u.k = t.c) AS m FROM t", {"t": "a c", "u": "k v"}),
         ("SELECT max(b) AS m FROM t GROUP BY a HAVING min(c) > 1", {"t": "a b c"}),

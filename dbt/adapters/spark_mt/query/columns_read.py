@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.query import operators as ops
 from dbt.adapters.spark_mt.query.boundary import guarded
-from dbt.adapters.spark_mt.query.expressions import Named
+from dbt.adapters.spark_mt.query.expressions import Named, SubqueryKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -100,9 +100,9 @@ def _needed(node: ops.Operator, wanted: Keys) -> Iterator[tuple[ops.Operator, Ke
         case ops.Project(input=rows, columns=columns):
             used = (c.expression.keys for c in columns if c.attribute.key in wanted)
             yield rows, frozenset().union(*used)
-        case ops.Apply(input=rows, query=query, operands=operands):
+        case ops.Apply(input=rows, query=query, operands=operands, kind=kind):
             yield rows, wanted.union(node.outer, *(each.keys for each in operands))
-            yield query, ops.keys_in(query)
+            yield query, frozenset() if kind is SubqueryKind.EXISTS else ops.keys_in(query)
         case ops.Distinct() | ops.SetOperation():  # which compare whole rows
             yield from ((each, ops.keys_in(each)) for each in node.inputs)
         case ops.Union(branches=branches, output=output):
