@@ -147,6 +147,9 @@ RULES = {
     "GROUP BY c": "D1 K",
     "SELECT a FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.k = t.a) "
     "AND NOT EXISTS (SELECT 1 FROM w WHERE w.k = t.a)": "K",
+    "SELECT c, b, max(m) AS m FROM (SELECT 'a' AS c, a AS b, max(m) AS m FROM t GROUP BY a "
+    "UNION ALL SELECT 'u', k, max(v) FROM u GROUP BY k) GROUP BY ROLLUP (c, b) "
+    "HAVING count(*) > 0": "D1 K",
     "SELECT q, count(*) AS n FROM (SELECT 12 DIV a AS q FROM (SELECT DISTINCT a FROM t) "
     "WHERE a <> 0) GROUP BY q": "D1 K",
     "SELECT a, r, count(*) AS n FROM (SELECT a, rank() OVER (PARTITION BY a, b ORDER BY m) AS r "
@@ -279,6 +282,9 @@ def test_the_change_of_a_join_is_computed_once():
         ("SELECT c, max(m) AS m FROM (SELECT b AS c, m FROM ({})) WHERE m > 1 GROUP BY c", 1),
         ("SELECT b, max(m) AS m FROM ({} UNION ALL {}) GROUP BY b", 1),
         ("SELECT DISTINCT b FROM (SELECT b, rank() OVER (PARTITION BY b ORDER BY m) FROM ({}))", 1),
+        ("SELECT b, max(m) AS m FROM ({}) GROUP BY ROLLUP (b)", 2),
+        ("SELECT b, e, max(m) AS m FROM ({}) LATERAL VIEW explode(array(1)) AS e GROUP BY b, e", 1),
+        ("SELECT b, e, max(m) AS m FROM ({}) LATERAL VIEW explode(array(m)) AS e GROUP BY b, e", 3),
         ("SELECT m, count(*) AS n FROM ({}) GROUP BY m", 3),
         ("SELECT 12 / b AS c, max(m) AS m FROM ({}) WHERE b <> 0 GROUP BY c", 3),
     ],

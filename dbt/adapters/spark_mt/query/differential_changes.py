@@ -475,45 +475,59 @@ class Changes:
         found = self._among_touched(node, key)
         return found if found is not None else ((self.of(node), key),)
 
-    def _among_touched(self, node: ops.Operator, key: Key) -> tuple[tuple[Change, Key], ...] | None:
+    def _among_touched(
+        self, node: ops.Operator, key: Key, generated: frozenset[str] = frozenset()
+    ) -> tuple[tuple[Change, Key], ...] | None:
         """Return touched keys of partitioned operators below an operator that have a key of it.
 
         Whatever changes in a partitioned operator has a touched key. So its rows before and after
         need not be computed to find the values in the change.
 
+        Args:
+            node: The operator.
+            key: The key.
+            generated: What it uses of rows that are generated for each row of the operator.
+
         Returns:
             None where a changed row of the operator is of none, or has another key.
         """
-        inner, over, is_filtered = _shown(node, key)
-        if not isinstance(inner, ops.Union):
-            return self._of_partition(inner, over, is_filtered=is_filtered)
+        below = _Below.of(node, key)
+        generated |= {a.key for each in below.generators for a in each.generated}
+        if isinstance(below.node, ops.Union):
+            found = self._among_branches(below.node, below.key, generated)
+        else:
+            found = self._of_partition(below, generated)
+        if found is None:
+            return None
+        return tuple((rows.each(below.generating), values) for rows, values in found)
+
+    def _among_branches(
+        self, node: ops.Union, key: Key, generated: frozenset[str]
+    ) -> tuple[tuple[Change, Key], ...] | None:
         found: list[tuple[Change, Key]] = []
-        for branch in inner.branches:
-            columns = zip(inner.output, branch.output, strict=True)
+        for branch in node.branches:
+            columns = zip(node.output, branch.output, strict=True)
             trees = {ours.key: theirs.expression.tree for ours, theirs in columns}
-            rows = self._among_touched(branch, tuple(each.over(trees) for each in over))
+            values = tuple(each.over(trees) for each in key)
+            rows = self._among_touched(branch, values, generated)
             if rows is None:
                 return None
             found += rows
         return tuple(found)
 
     def _of_partition(
-        self, node: ops.Operator, key: Key, *, is_filtered: bool
+        self, below: _Below, generated: frozenset[str]
     ) -> tuple[tuple[Change, Key], ...] | None:
-        """Return the touched keys of an operator if another key follows from them.
-
-        Args:
-            node: The operator.
-            key: The other key, over its columns.
-            is_filtered: Whether some of its rows have no such key.
-        """
+        """Return the touched keys of an operator if another key follows from them."""
+        node, key = below.node, below.key
         if not self.is_changed(node):
             return ()
         partition = partition_of(node) if self.is_partitioned(node) else None
         known = [part.attribute for part in partition.output] if partition else []
         # a value may fail where it is computed of a row that is none of the result
-        is_safe = not is_filtered and not isinstance(node, ops.Join)
-        if not all(each.keys <= {*known} and (is_safe or _is_plain(each)) for each in key):
+        is_safe = not below.is_filtered and not isinstance(node, ops.Join)
+        there = generated.union(known)
+        if not all(each.keys <= there and (is_safe or _is_plain(each)) for each in key):
             return None
         if not any(known):
             return None
@@ -559,22 +573,55 @@ def _union(
     return ops.Union(found, output) if found else None
 
 
-def _shown(node: ops.Operator, key: Key) -> tuple[ops.Operator, Key, bool]:
-    """Return the operator whose rows an operator filters, sorts or shows.
+@dataclass(frozen=True, slots=True)
+class _Below:
+    """An operator whose rows another one filters, sorts or shows, or repeats.
 
-    Returns:
-        The operator, the key over its columns, and whether its rows are filtered.
+    Args:
+        node: The operator.
+        key: A key of the other one, over the columns of this one and those that are generated.
+        is_filtered: Whether some of its rows are left out.
+        generators: What repeats each of its rows in the same way, the last one first.
     """
-    is_filtered = False
-    while isinstance(node, (ops.Filter, ops.Sort, ops.Project)):
-        if isinstance(node, ops.Project):
-            if any(time_windows(column.expression) for column in node.columns):
-                break
-            trees = {c.attribute.key: c.expression.tree for c in node.columns}
-            key = tuple(each.over(trees) for each in key)
-        is_filtered = is_filtered or isinstance(node, ops.Filter)
-        node = node.input
-    return node, key, is_filtered
+
+    node: ops.Operator
+    key: Key
+    is_filtered: bool = False
+    generators: tuple[ops.Generate, ...] = ()
+
+    @classmethod
+    def of(cls, node: ops.Operator, key: Key) -> _Below:
+        """Return the operator that is farthest below another one."""
+        found = cls(node, key)
+        while (below := found._next()) is not None:
+            found = below
+        return found
+
+    def _next(self) -> _Below | None:
+        """Return the operator below this one; None where its rows are not those of this one."""
+        found = None
+        match self.node:
+            case ops.Filter(input=rows):
+                found = replace(self, node=rows, is_filtered=True)
+            case ops.Sort(input=rows):
+                found = replace(self, node=rows)
+            case ops.Generate(input=rows, generator=generator) if not generator.keys:
+                found = replace(self, node=rows, generators=(*self.generators, self.node))
+            case ops.Project(input=rows, columns=columns) if not _has_time_window(columns):
+                trees = {c.attribute.key: c.expression.tree for c in columns}
+                key = tuple(each.over(trees) for each in self.key)
+                found = replace(self, node=rows, key=key)
+        return found
+
+    def generating(self, rows: ops.Operator) -> ops.Operator:
+        """Return rows that are repeated as those of the operator are."""
+        for each in reversed(self.generators):
+            rows = replace(each, input=rows)
+        return rows
+
+
+def _has_time_window(columns: Iterable[exprs.Named]) -> bool:
+    return any(time_windows(column.expression) for column in columns)
 
 
 def _is_plain(value: exprs.Expression) -> bool:
