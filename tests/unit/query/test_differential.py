@@ -405,6 +405,21 @@ def test_a_sum_of_zero_may_have_become_null(comparison, before, after, is_unknow
     assert not comparison.problem_of(case, found)
 
 
+def test_a_value_that_came_and_went_in_a_join_is_none_of_its_sum(comparison):
+    """A new row is joined to the earlier row of the other input, and then that one goes."""
+    query = (
+        "SELECT t.a, sum(b) FILTER (WHERE v < 2) AS s, count(*) AS n FROM t JOIN u ON t.a = u.a "
+        "GROUP BY t.a"
+    )
+    before = {"t": [], "u": [(2, 2, 1, None)], "w": []}
+    after = {"t": [(2, 1, None, None, "b")], "u": [(1, 2, 3, None)], "w": []}
+    case = Case(query, before, after)
+    found = comparison.change(case)
+    assert found.rules == ("D2", "D3")
+    assert comparison.is_unknown(found)
+    assert not comparison.problem_of(case, found)
+
+
 @pytest.mark.parametrize(
     ("query", "columns"),
     [

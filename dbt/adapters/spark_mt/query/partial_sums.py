@@ -133,11 +133,14 @@ class _Marks:
         )
         return ops.Project(part, (*exprs.passed_on(part.output), *columns))
 
-    def unknown(self, totals: Sequence[exprs.Attribute]) -> exprs.Expression | None:
+    def unknown(
+        self, totals: Sequence[exprs.Attribute], *, cancels: bool
+    ) -> exprs.Expression | None:
         """Return whether one of the sums may be NULL: it is 0, values went and none came.
 
         Args:
             totals: The sums after the change.
+            cancels: Whether what came may be gone again, so that it does not count.
         """
         found: list[exp.Expr] = []
         ends = [call.attribute.expression.tree for call in self.calls]
@@ -146,7 +149,7 @@ class _Marks:
             is_zero = exp.EQ(this=tree, expression=exp.Literal.number(0))
             none_came = exp.Is(this=gained.copy(), expression=exp.Null())
             some_went = exp.Not(this=exp.Is(this=lost.copy(), expression=exp.Null()))
-            found.append(exp.and_(is_zero, none_came, some_went))
+            found.append(exp.and_(is_zero, some_went, *(() if cancels else (none_came,))))
         return exprs.Expression(exp.or_(*found)) if found else None
 
 
@@ -266,6 +269,8 @@ class AlgebraicResult:
         stored: ops.Operator,
         changes: AddedSums,
         attribute: Callable[[str], exprs.Attribute],
+        *,
+        cancels: bool,
     ) -> CombinedSums:
         """Return one row for each group, of the stored row and of the change of the group.
 
@@ -273,6 +278,8 @@ class AlgebraicResult:
             stored: The stored rows.
             changes: What is added to them.
             attribute: Returns a new attribute.
+            cancels: Whether a row may come and go in the change: those of one input of a join are
+                joined to rows of the other one before, and to what changed there after that.
         """
         removes = changes.lost is not None
         groups = exprs.passed_on(self.groups)
@@ -306,7 +313,7 @@ class AlgebraicResult:
             elif call_ is not None and call_.name in _COUNTS:
                 tree = exp.Cast(this=tree, to=exp.Var(this="BIGINT"))
             columns.append(exprs.Named(shown, exprs.Expression(tree)))
-        unknown = marks.unknown([totals[each.key] for each in doubtful])
+        unknown = marks.unknown([totals[each.key] for each in doubtful], cancels=cancels)
         if unknown is None:
             return CombinedSums(ops.Project(rows, tuple(columns)))
         doubt = exprs.Named(attribute("unknown"), unknown)
