@@ -123,6 +123,10 @@ class Changes:
         """Return whether a relation below an operator changed."""
         return any(self._source(scan) for scan in ops.scans(node))
 
+    def cancels(self, node: ops.Operator) -> bool:
+        """Return whether a relation below an operator may have gained a row that it lost again."""
+        return any(self._source(scan).cancels for scan in ops.scans(node))
+
     def _source(self, scan: ops.Scan) -> relation_states.SourceChange:
         return _FIXED if scan.version else self._sources[str(scan.relation)]
 

@@ -27,10 +27,17 @@ class StateOf(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SourceChange:
-    """What happened to a relation: whether rows were added, and whether rows were removed."""
+    """What happened to a relation.
+
+    Args:
+        adds: Whether rows were added.
+        removes: Whether rows were removed.
+        cancels: Whether a row that was added may be one that was removed again.
+    """
 
     adds: bool = False
     removes: bool = False
+    cancels: bool = False
 
     def __bool__(self) -> bool:
         return self.adds or self.removes
@@ -47,6 +54,7 @@ class RelationStates:
         removed: A query in parentheses: the bag of rows removed; empty for none.
         changed: A query in parentheses: both bags, with the column `WEIGHT` after the relation's;
             empty unless rows were both added and removed.
+        cancels: Whether a row may be in both bags: then its values cannot be compared.
     """
 
     before: str
@@ -54,6 +62,12 @@ class RelationStates:
     added: str = ""
     removed: str = ""
     changed: str = ""
+    cancels: bool = False
+
+    @property
+    def change(self) -> SourceChange:
+        """What happened to the relation."""
+        return SourceChange(bool(self.added), bool(self.removed), self.cancels)
 
     def at(self, which: StateOf) -> str:
         """Return the text that reads some of the rows."""

@@ -310,7 +310,8 @@ class ResultChanges:
             earlier = as_of(before)
         else:
             earlier = _before(as_of(before), range_, columns)
-        return relation_states.RelationStates(earlier, now, added, removed, both)
+        cancels = not _are_comparable(range_, columns)
+        return relation_states.RelationStates(earlier, now, added, removed, both, cancels)
 
     def _own_rows(self, step: ApplyChanges, versions: VersionViews) -> str:
         """Return the rows of the table as a relation with the columns of the query."""
@@ -340,10 +341,7 @@ def sums_pay(own: float | None, *sources: float | None) -> bool:
 def _changes(
     states: Mapping[str, relation_states.RelationStates],
 ) -> dict[str, relation_states.SourceChange]:
-    return {
-        name: relation_states.SourceChange(bool(state.added), bool(state.removed))
-        for name, state in states.items()
-    }
+    return {name: state.change for name, state in states.items()}
 
 
 def _shared_once(
@@ -390,6 +388,13 @@ def _columns(spark: SparkSession, found: differential.ChangeQueries) -> tuple[Co
     """Return the columns of the rows of a change."""
     columns = columns_of(analysed(spark, found.added or found.removed or found.both).schema)
     return columns[:-1] if found.both else columns
+
+
+def _are_comparable(range_: VersionRange, columns: Sequence[StructField]) -> bool:
+    """Whether rows that are added and removed in one range cancel out."""
+    read = range_.columns
+    compared = (f for f in columns if read is None or f.name.lower() in read)
+    return all(is_comparable(ddl_type(field.dataType)) for field in compared)
 
 
 def _before(rows: str, range_: VersionRange, after: Sequence[StructField]) -> str:
