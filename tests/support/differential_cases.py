@@ -93,7 +93,7 @@ class Case:
 
 def changes_of(states: Mapping[str, RelationStates]) -> dict[str, SourceChange]:
     """Return what happened to relations."""
-    return {name: state.change for name, state in states.items()}
+    return {n: SourceChange(bool(s.added), bool(s.removed), s.cancels) for n, s in states.items()}
 
 
 @dataclass(frozen=True)

@@ -64,11 +64,6 @@ class RelationStates:
     changed: str = ""
     cancels: bool = False
 
-    @property
-    def change(self) -> SourceChange:
-        """What happened to the relation."""
-        return SourceChange(bool(self.added), bool(self.removed), self.cancels)
-
     def at(self, which: StateOf) -> str:
         """Return the text that reads some of the rows."""
         text = (self.before, self.after, self.added, self.removed, self.changed)[which.value]

@@ -341,7 +341,10 @@ def sums_pay(own: float | None, *sources: float | None) -> bool:
 def _changes(
     states: Mapping[str, relation_states.RelationStates],
 ) -> dict[str, relation_states.SourceChange]:
-    return {name: state.change for name, state in states.items()}
+    return {
+        name: relation_states.SourceChange(bool(state.added), bool(state.removed), state.cancels)
+        for name, state in states.items()
+    }
 
 
 def _shared_once(
