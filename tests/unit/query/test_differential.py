@@ -430,6 +430,9 @@ def test_a_value_that_came_and_went_in_a_join_is_none_of_its_sum(comparison):
     assert found.rules == ("D2", "D3")
     assert comparison.is_unknown(found)
     assert not comparison.problem_of(case, found)
+    zero = {**before, "t": [(2, 0, None, None, "b")]}
+    of_one_input = Case(query, {**after, "u": before["u"]}, zero)
+    assert not comparison.is_unknown(comparison.change(of_one_input)), "0 came, and is there"
 
 
 @pytest.mark.parametrize(

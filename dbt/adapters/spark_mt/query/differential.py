@@ -490,7 +490,7 @@ class _Root:
             pairs = tuple((a.expression, k) for a, k in zip(groups, output, strict=True))
             stored = differential_keys.semi_join(stored, pairs, touched)
             self._replaces(touched, [(ours, key.expression) for ours, key in pairs])
-        cancels = "D2" in self._changes.rules or self._changes.cancels(node)
+        cancels = self._changes.cancels(node)
         combined = result.combined(stored, added, self._changes.attribute, cancels=cancels)
         if combined.unknown is None:
             return Change(combined.rows, stored)

@@ -124,8 +124,13 @@ class Changes:
         return any(self._source(scan) for scan in ops.scans(node))
 
     def cancels(self, node: ops.Operator) -> bool:
-        """Return whether a relation below an operator may have gained a row that it lost again."""
-        return any(self._source(scan).cancels for scan in ops.scans(node))
+        """Return whether an operator may gain a row that it loses again.
+
+        A relation may. So may a join of which two inputs changed: the new rows of one are joined to
+        the other one before, and then what changed there is joined to them.
+        """
+        changed = [change for change in map(self._source, ops.scans(node)) if change]
+        return any(c.cancels for c in changed) or (len(changed) > 1 and "D2" in self.rules)
 
     def _source(self, scan: ops.Scan) -> relation_states.SourceChange:
         return _FIXED if scan.version else self._sources[str(scan.relation)]

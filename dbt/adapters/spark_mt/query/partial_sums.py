@@ -278,8 +278,7 @@ class AlgebraicResult:
             stored: The stored rows.
             changes: What is added to them.
             attribute: Returns a new attribute.
-            cancels: Whether a row may come and go in the change: those of one input of a join are
-                joined to rows of the other one before, and to what changed there after that.
+            cancels: Whether a row may come and go in the change.
         """
         removes = changes.lost is not None
         groups = exprs.passed_on(self.groups)
