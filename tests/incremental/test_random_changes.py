@@ -12,7 +12,12 @@ from collections import Counter
 import pytest
 
 from dbt.adapters.spark_mt.query.differential import ChangeNotSupported, obstacles
-from tests.support.differential_cases import Comparison, ComparisonOfRead, RandomCases
+from tests.support.differential_cases import (
+    Comparison,
+    ComparisonOfCommits,
+    ComparisonOfRead,
+    RandomCases,
+)
 
 CASES = int(os.environ.get("INCREMENTAL_CASES", "2000"))
 SEED = int(os.environ.get("INCREMENTAL_SEED", "1"))
@@ -45,11 +50,24 @@ def test_columns_that_a_query_does_not_read_have_no_effect(first):
     assert_right(seeds, lambda _, case: case, ComparisonOfRead)
 
 
-def assert_right(seeds, form, comparing=Comparison):
+@pytest.mark.parametrize("first", range(SEED, SEED + CASES, AT_ONCE))
+def test_rows_that_come_and_go_change_nothing(first):
+    seeds = range(first, min(first + AT_ONCE, SEED + CASES), 4)
+    assert_right(seeds, lambda _, case: case, ComparisonOfCommits)
+
+
+@pytest.mark.parametrize("first", range(SEED, SEED + CASES, AT_ONCE))
+@pytest.mark.parametrize("comparing", [Comparison, ComparisonOfCommits])
+def test_sums_of_values_of_which_many_are_null(first, comparing):
+    seeds = range(first, min(first + AT_ONCE, SEED + CASES), 4)
+    assert_right(seeds, lambda _, case: case, comparing, nulls=0.5, sums=1)
+
+
+def assert_right(seeds, form, comparing=Comparison, **kinds):
     comparison = comparing()
     compared = 0
     for seed in seeds:
-        cases = RandomCases(seed)
+        cases = RandomCases(seed, **kinds)
         case = form(cases, cases.case())
         assert obstacles(case.tree) == (), case.query
         try:
