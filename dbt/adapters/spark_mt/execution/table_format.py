@@ -90,6 +90,10 @@ class VersionRange:
         """Whether the range can have no changes."""
         return self.after == self.upto
 
+    def reads(self, column: str) -> bool:
+        """Whether a column is read, by its name in any case."""
+        return self.columns is None or column.lower() in self.columns
+
 
 @dataclass(frozen=True, slots=True)
 class TableDescription:

@@ -36,7 +36,7 @@ from dbt.adapters.spark_mt.query.differential_changes import (
     NotIncremental,
 )
 from dbt.adapters.spark_mt.query.exactness import computes_exactly
-from dbt.adapters.spark_mt.query.expressions import Expression, Named
+from dbt.adapters.spark_mt.query.expressions import Expression, Named, values_of
 from dbt.adapters.spark_mt.query.function_use import functions_in
 from dbt.adapters.spark_mt.query.functions import ORDER_DEPENDENT
 from dbt.adapters.spark_mt.query.operator_sql import named
@@ -547,8 +547,8 @@ class _Root:
         columns = [(a.expression, a.expression) for a in self._root.output]
         for each in path:
             if isinstance(each, ops.Project):
-                trees = {c.attribute.key: c.expression.tree for c in each.columns}
-                columns = [(e.over(trees), shown) for e, shown in columns]
+                values = values_of(each.columns)
+                columns = [(e.over(values), shown) for e, shown in columns]
         return dict(reversed(columns))
 
     def _unique_by(self) -> tuple[str, ...]:

@@ -515,10 +515,8 @@ class Changes:
     ) -> tuple[tuple[Change, Key], ...] | None:
         found: list[tuple[Change, Key]] = []
         for branch in node.branches:
-            columns = zip(node.output, branch.output, strict=True)
-            trees = {ours.key: theirs.expression.tree for ours, theirs in columns}
-            values = tuple(each.over(trees) for each in key)
-            rows = self._among_touched(branch, values, generated)
+            columns = exprs.by_place(node.output, branch.output)
+            rows = self._among_touched(branch, _over(key, columns), generated)
             if rows is None:
                 return None
             found += rows
@@ -536,13 +534,14 @@ class Changes:
         # a value may fail where it is computed of a row that is none of the result
         is_safe = not below.is_filtered and not isinstance(node, ops.Join)
         there = generated.union(known)
-        if not all(each.keys <= there and (is_safe or _is_plain(each)) for each in key):
+        if not all(each.keys <= there and (is_safe or _never_fails(each)) for each in key):
             return None
         if not any(known):
             return None
-        pairs = zip(known, self.touched(node).output, strict=True)
-        trees = {column: value.expression.tree for column, value in pairs if column}
-        return ((Change(added=self.touched(node)), tuple(each.over(trees) for each in key)),)
+        keys = self.touched(node)
+        pairs = zip(known, keys.output, strict=True)
+        values = {column: value.expression.tree for column, value in pairs if column}
+        return ((Change(added=keys), _over(key, values)),)
 
     def is_partitioned(self, node: ops.Operator) -> bool:
         """Whether the change of an operator is computed for the touched values of a key."""
@@ -550,9 +549,7 @@ class Changes:
             return node.kind not in ops.INNER_JOINS and not self._has_fixed_side(node)
         return isinstance(node, (ops.Aggregate, ops.Distinct, ops.SetOperation, ops.Window))
 
-    def _keys_in(
-        self, changes: Sequence[tuple[Change, tuple[exprs.Expression, ...]]]
-    ) -> ops.Operator:
+    def _keys_in(self, changes: Sequence[tuple[Change, Key]]) -> ops.Operator:
         """Return the values that some expressions have in the rows of changes, each once."""
         output = tuple(self.attribute("key") for _ in changes[0][1])
         sides = tuple(
@@ -617,8 +614,7 @@ class _Below:
             case ops.Generate(input=rows, generator=generator) if not generator.keys:
                 found = replace(self, node=rows, generators=(*self.generators, self.node))
             case ops.Project(input=rows, columns=columns) if not _has_time_window(columns):
-                trees = {c.attribute.key: c.expression.tree for c in columns}
-                key = tuple(each.over(trees) for each in self.key)
+                key = _over(self.key, exprs.values_of(columns))
                 found = replace(self, node=rows, key=key)
         return found
 
@@ -633,7 +629,11 @@ def _has_time_window(columns: Iterable[exprs.Named]) -> bool:
     return any(time_windows(column.expression) for column in columns)
 
 
-def _is_plain(value: exprs.Expression) -> bool:
+def _over(key: Key, values: Mapping[str, exp.Expr]) -> Key:
+    return tuple(each.over(values) for each in key)
+
+
+def _never_fails(value: exprs.Expression) -> bool:
     """Whether a value is a column or a literal."""
     return bool(value.attribute) or isinstance(value.tree, exp.Literal)
 

@@ -183,11 +183,10 @@ class _Narrowing:
     @_narrowed.register
     def _(self, node: ops.Project, pairs: tuple[Pair, ...]) -> tuple[ops.Operator, bool]:
         rows = ops.rows_of(node.input)
-        trees = {
-            c.attribute.key: c.expression.tree
-            for c in node.columns
-            if c.expression.keys <= ops.keys_in(rows) and not time_windows(c.expression)
-        }
+        known = ops.keys_in(rows)
+        trees = exprs.values_of(
+            c for c in node.columns if c.expression.keys <= known and not time_windows(c.expression)
+        )
         kept = tuple(pair for pair in pairs if pair[0].keys <= trees.keys())
         return self._input(node, pairs, _over(kept, trees))
 
@@ -196,7 +195,7 @@ class _Narrowing:
         groups = [node.groups[i] for i in _common_groups(node)]
         if not groups:  # its one row exists even without rows of the input
             return semi_join(node, pairs, self._keys), True
-        trees = {g.attribute.key: g.expression.tree for g in groups}
+        trees = exprs.values_of(groups)
         kept = tuple(pair for pair in pairs if pair[0].keys <= trees.keys())
         return self._input(node, pairs, _over(kept, trees))
 
@@ -212,9 +211,8 @@ class _Narrowing:
     def _(self, node: ops.Operator, pairs: tuple[Pair, ...]) -> tuple[ops.Operator, bool]:
         sides = []
         for side in node.inputs:
-            same = zip(node.output, side.output, strict=True)
-            trees = {ours.key: theirs.expression.tree for ours, theirs in same}
-            sides.append(self.narrowed(side, _over(pairs, trees)))
+            columns = exprs.by_place(node.output, side.output)
+            sides.append(self.narrowed(side, _over(pairs, columns)))
         return node.over(*(side for side, _ in sides)), all(exact for _, exact in sides)
 
     @_narrowed.register

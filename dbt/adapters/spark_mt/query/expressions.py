@@ -151,6 +151,17 @@ class Named:
         return f"{self.expression.sql} AS {self.attribute.sql}"
 
 
+def values_of(columns: Iterable[Named]) -> dict[str, exp.Expr]:
+    """Return the values of columns, for `Expression.over`."""
+    return {column.attribute.key: column.expression.tree for column in columns}
+
+
+def by_place(attributes: Iterable[Attribute], others: Iterable[Attribute]) -> dict[str, exp.Expr]:
+    """Return the attributes that correspond to some by place, for `Expression.over`."""
+    pairs = zip(attributes, others, strict=True)
+    return {ours.key: theirs.expression.tree for ours, theirs in pairs}
+
+
 def passed_on(attributes: Iterable[Attribute]) -> tuple[Named, ...]:
     """Return attributes as columns that hold their own values."""
     return tuple(Named(attribute, attribute.expression) for attribute in attributes)

@@ -355,7 +355,7 @@ class _Builder:
             if any(bound.subqueries for _, bound in parts.order):
                 problem = "it sorts by a subquery"
                 raise ops.NotUnderstoodError(reason="SUBQUERY", problem=problem, parts=(rows,))
-            values = {each.attribute.key: each.expression.tree for each in named}
+            values = exprs.values_of(named)
             rows = ops.Sort(rows, tuple(each.over(values) for each in order))
             order = []
         for _, bound in items:

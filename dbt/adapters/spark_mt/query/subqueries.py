@@ -139,7 +139,7 @@ def decorrelated(
     local: list[exprs.Expression] = []
     while isinstance(query, (ops.Project, ops.Filter, ops.Sort)):
         if isinstance(query, ops.Project):
-            trees = {c.attribute.key: c.expression.tree for c in query.columns}
+            trees = exprs.values_of(query.columns)
             values = [value.over(trees) for value in values]
             correlated = [part.over(trees) for part in correlated]
             local = [part.over(trees) for part in local]
@@ -415,7 +415,7 @@ class _Rewriter:
         value, below = apply.query.output[0].expression, apply.query
         while isinstance(below, (ops.Project, ops.Sort)) and not isinstance(below.input, ops.Apply):
             if isinstance(below, ops.Project):
-                value = value.over({c.attribute.key: c.expression.tree for c in below.columns})
+                value = value.over(exprs.values_of(below.columns))
             below = below.input
         query = apply.query
         if not isinstance(below, ops.Aggregate) or below.groups or below.sets is not None:

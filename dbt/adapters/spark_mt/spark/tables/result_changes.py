@@ -23,6 +23,7 @@ from dbt.adapters.spark_mt.resolution import columns as table_columns
 from dbt.adapters.spark_mt.spark.catalog.commit import table_of
 from dbt.adapters.spark_mt.spark.query.query_relations import analysed, has_rows
 from dbt.adapters.spark_mt.spark.query.query_rows import raise_if_unfit
+from dbt.adapters.spark_mt.spark.query.version_rows import are_comparable
 from dbt.adapters.spark_mt.spark.session.input_size import sizes_of, total_of
 from dbt.adapters.spark_mt.spark.session.types import columns_of, ddl_type
 from dbt.adapters.spark_mt.spark.tables.stored_sums import SumsTables
@@ -310,7 +311,7 @@ class ResultChanges:
             earlier = as_of(before)
         else:
             earlier = _before(as_of(before), range_, columns)
-        cancels = not _are_comparable(range_, columns)
+        cancels = not are_comparable(f for f in columns if range_.reads(f.name))
         return relation_states.RelationStates(earlier, now, added, removed, both, cancels)
 
     def _own_rows(self, step: ApplyChanges, versions: VersionViews) -> str:
@@ -393,13 +394,6 @@ def _columns(spark: SparkSession, found: differential.ChangeQueries) -> tuple[Co
     return columns[:-1] if found.both else columns
 
 
-def _are_comparable(range_: VersionRange, columns: Sequence[StructField]) -> bool:
-    """Whether rows that are added and removed in one range cancel out."""
-    read = range_.columns
-    compared = (f for f in columns if read is None or f.name.lower() in read)
-    return all(is_comparable(ddl_type(field.dataType)) for field in compared)
-
-
 def _before(rows: str, range_: VersionRange, after: Sequence[StructField]) -> str:
     """Return the earlier state of a table, in the columns of the later one.
 
@@ -410,10 +404,9 @@ def _before(rows: str, range_: VersionRange, after: Sequence[StructField]) -> st
         range_: The table.
         after: The columns of its later state.
     """
-    read = range_.columns
     columns = ", ".join(
         quote(f.name)
-        if read is None or f.name.lower() in read
+        if range_.reads(f.name)
         else f"CAST(NULL AS {ddl_type(f.dataType)}) AS {quote(f.name)}"
         for f in after
     )
