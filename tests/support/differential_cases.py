@@ -420,6 +420,7 @@ class RandomCases:
             self._rows,
             self._inner,
             self._inner,
+            self._joined_groups,
             self._outer,
             self._outer,
             self._semi,
@@ -531,6 +532,30 @@ class RandomCases:
         if self._random.random() < 0.3:
             on += f" AND {self._number(left)} <= {self._number(right)}"
         return self._paired(left, right, self._one_of(f"JOIN|{on}", f"JOIN|{on}", "CROSS JOIN|"))
+
+    def _joined_groups(self, depth: int) -> Relation:
+        """Return groups that are joined to groups by one of their columns, as parts of a report."""
+        left, right = (self._some_groups(min(depth, 1)) for _ in range(2))
+        types = dict(right.columns[:2])
+        equal = [(a, b) for a, type_ in left.columns[:2] for b in types if types[b] == type_]
+        on = "{} = {}".format(*self._random.choice(equal)) if equal else self._key(left, right)
+        kind = self._one_of("JOIN", "JOIN", "JOIN", "LEFT JOIN")
+        return self._paired(left, right, f"{kind}| ON {on}")
+
+    def _some_groups(self, depth: int) -> Relation:
+        """Return groups, all or some of them, which may be joined to a table."""
+        groups = self._grouped(depth)
+        if self._random.random() < 0.3:
+            table = self._table()
+            names = [name for name, _ in (*groups.columns, *table.columns)]
+            (one, _), (other, _) = self._from(groups), self._from(table)
+            text = f"SELECT {', '.join(names)} FROM {one} JOIN {other} ON "
+            groups = Relation(text + self._key(groups, table), (*groups.columns, *table.columns))
+        if self._random.random() < 0.3:
+            from_, _ = self._from(groups)
+            text = f"SELECT * FROM {from_} WHERE {self._condition(groups)}"
+            groups = Relation(text, groups.columns)
+        return groups
 
     def _outer(self, depth: int) -> Relation:
         left, right = self._sides(depth)

@@ -137,6 +137,12 @@ RULES = {
     f"SELECT a, max(vy) AS m FROM ({CHAIN}) GROUP BY a": "D1 D2 K",
     "WITH c AS (SELECT t.a, max(v) AS m FROM t JOIN u ON t.a = k GROUP BY t.a) "
     "SELECT x.a, y.m FROM c x JOIN c y ON x.a = y.m JOIN w ON w.k = y.a": "D1 D2 K",
+    "SELECT b, x.n, y.m FROM (SELECT a, b, count(*) AS n FROM t GROUP BY a, b) x JOIN w ON "
+    "x.a = w.k JOIN (SELECT k, max(v) AS m FROM u GROUP BY k) y ON y.k = x.a": "D1 D2 K",
+    "SELECT b, count(*) AS n FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.k = t.a) OR NOT EXISTS "
+    "(SELECT 1 FROM w WHERE w.k = t.a AND t.b > 1) GROUP BY b": "D1 K",
+    "SELECT b, count(v) AS n, max(s) AS s FROM t LEFT JOIN u ON t.a = u.k WHERE b > 1 OR v = 2 "
+    "GROUP BY b": "D1 K",
     "SELECT n, max(b) AS m FROM (SELECT a, b, count(*) AS n FROM t GROUP BY a, b) GROUP BY n": (
         "D1 K"
     ),
@@ -294,6 +300,44 @@ def test_keys_of_keys_are_found_without_the_rows(query, reads):
     inner = "SELECT a, b, max(m) AS m FROM t GROUP BY a, b"
     texts = "\n".join(texts_of(change_of(query.replace("{}", inner))))
     assert len(re.findall(r"\bt_(before|after)\b", texts)) == reads
+
+
+GROUPS = "(SELECT a, b, max(m) AS m FROM t GROUP BY a, b) x"
+OTHERS = "(SELECT k, max(v) AS v FROM u GROUP BY k) y"
+
+
+@pytest.mark.parametrize(
+    ("query", "reads"),
+    [
+        (f"SELECT x.a, x.m, y.v FROM {GROUPS} JOIN {OTHERS} ON x.a = y.k", 2),
+        (f"SELECT x.m, y.v FROM {GROUPS} JOIN {OTHERS} ON x.a = y.k AND x.m < y.v", 4),
+        (f"SELECT x.m, y.v FROM {GROUPS} JOIN w ON w.k = b JOIN {OTHERS} ON x.a = y.k", 4),
+        (f"SELECT m, z.v FROM {GROUPS} JOIN {OTHERS} ON a = k JOIN {OTHERS[:-1]}z ON z.k = a", 4),
+        (f"SELECT x.m, y.v FROM {GROUPS} JOIN {OTHERS} ON x.m = y.k", 6),
+        (f"SELECT x.m, u.v FROM {GROUPS} JOIN u ON x.a = u.k", 4),
+    ],
+)
+def test_groups_that_are_joined_by_their_keys_are_computed_once(query, reads):
+    """Twice, before and after, where the result does not show the key."""
+    texts = "\n".join(texts_of(change_of(query, changed=("t", "u"))))
+    assert len(re.findall(r"\b[tu]_(before|after)\b", texts)) == reads
+
+
+@pytest.mark.parametrize(
+    ("query", "reads"),
+    [
+        ("SELECT b, count(*) AS n FROM t LEFT SEMI JOIN u ON t.a = k GROUP BY b", 1),
+        ("SELECT b, count(*) AS n FROM t LEFT ANTI JOIN u ON t.a = k GROUP BY b", 1),
+        ("SELECT b, count(v) AS n FROM t LEFT JOIN u ON t.a = k WHERE b > 1 GROUP BY b", 1),
+        ("SELECT DISTINCT b FROM t WHERE EXISTS (SELECT 1 FROM u WHERE k = t.a) OR b = 2", 2),
+        ("SELECT v, count(*) AS n FROM t LEFT JOIN u ON t.a = k GROUP BY v", 3),
+        ("SELECT 12 / b AS c, count(v) AS n FROM t LEFT JOIN u ON t.a = k GROUP BY c", 3),
+    ],
+)
+def test_keys_of_rows_are_found_whatever_partners_they_have(query, reads):
+    """What may have gained a partner is not joined to find the keys of its rows."""
+    texts = "\n".join(texts_of(change_of(query, changed=("t", "u"))))
+    assert len(re.findall(r"\bu_(before|after)\b", texts)) == reads
 
 
 def test_a_chain_of_semi_joins_is_read_once():

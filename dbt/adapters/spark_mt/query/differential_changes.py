@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import singledispatchmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from sqlglot import exp
 
@@ -29,6 +29,7 @@ Key = tuple[exprs.Expression, ...]
 _FIXED = relation_states.SourceChange()
 _FEWEST_CHANGED = 3
 """How many inputs of a star change at least for it to be read as one: fewer are read once each."""
+_OF_LEFT = frozenset({ops.JoinKind.LEFT, ops.JoinKind.SEMI, ops.JoinKind.ANTI})
 _TRUE = exprs.Expression(exp.true())
 _GAINED, _LOST = (exprs.Expression(exp.Var(this=weight)) for weight in ("1", "-1"))
 
@@ -408,26 +409,31 @@ class Changes:
 
     @_computed.register
     def _(self, node: ops.Join) -> Change:
-        if node.kind in ops.INNER_JOINS:
-            star = self._star(node)
-            return self._bilinear(node) if star is None else self._of_star(star)
-        return self._one_sided(node) or self._partitioned(node)
+        if self.is_partitioned(node):
+            return self._partitioned(node)
+        if node.kind not in ops.INNER_JOINS:
+            return self._one_sided(node)
+        star = self._star(node)
+        return self._bilinear(node) if star is None else self._of_star(star)
 
-    def _one_sided(self, node: ops.Join) -> Change | None:
-        """Return the change of a join whose other side did not change; None if it did."""
-        if not self._has_fixed_side(node):
-            return None
+    def _one_sided(self, node: ops.Join) -> Change:
+        """Return the change of an outer, semi or anti join whose other side did not change."""
         if node.kind is ops.JoinKind.RIGHT:
             self.rules.add("D1")
             left = self.after(node.left)
             return self.of(node.right).each(lambda rows: node.over(left, rows))
         return self._linear(node, self.of(node.left), self.after(node.right))
 
-    def _has_fixed_side(self, node: ops.Join) -> bool:
-        """Whether the side of an outer, semi or anti join did not change that may lack partners."""
-        if node.kind is ops.JoinKind.FULL:
-            return False
-        return not self.is_changed(node.left if node.kind is ops.JoinKind.RIGHT else node.right)
+    def _only_changed(self, node: ops.Join) -> ops.Operator | None:
+        """Return the input of which a join is a linear operator, since the other did not change.
+
+        None if both inputs changed, or if a row without a partner may gain or lose one.
+        """
+        changed = [each for each in node.inputs if self.is_changed(each)]
+        ways = {ops.JoinKind.FULL: (), ops.JoinKind.RIGHT: (node.right,)}
+        is_inner = node.kind in ops.INNER_JOINS
+        linear = node.inputs if is_inner else ways.get(node.kind, (node.left,))
+        return changed[0] if len(changed) == 1 and changed[0] in linear else None
 
     def _partitioned(self, node: ops.Operator) -> Change:
         self.rules.add("K")
@@ -482,6 +488,8 @@ class Changes:
         They may have other values, too.
         """
         found = self._among_touched(node, key)
+        if found is None:
+            found = self._whatever_partners(_Left(node, key))
         return found if found is not None else ((self.of(node), key),)
 
     def _among_touched(
@@ -500,7 +508,7 @@ class Changes:
         Returns:
             None where a changed row of the operator is of none, or has another key.
         """
-        below = _Below.of(node, key)
+        below = _Below.of(node, key, self._only_changed)
         generated |= {a.key for each in below.generators for a in each.generated}
         if isinstance(below.node, ops.Union):
             found = self._among_branches(below.node, below.key, generated)
@@ -543,11 +551,60 @@ class Changes:
         values = {column: value.expression.tree for column, value in pairs if column}
         return ((Change(added=keys), _over(key, values)),)
 
+    def _whatever_partners(self, rows: _Left) -> tuple[tuple[Change, Key], ...] | None:
+        """Return rows that have the touched keys of a join, and a key of its left input over them.
+
+        What they are joined to decides whether and how often the join has them, not their key. So
+        it is not read. The same holds for joins below.
+
+        Returns:
+            None where there is no such join, or where the key is not one of its left input.
+        """
+        node, found = rows.node, None
+        if isinstance(node, ops.Union):
+            branches = [self._whatever_partners(rows.of_branch(each)) for each in node.branches]
+            if all(branch is not None for branch in branches):
+                found = tuple(pair for branch in branches for pair in branch or ())
+        elif self._may_gain_partners(node):
+            touched = rows.touched or self.touched(node)
+            known = rows.known or self.key_of(node).inputs[0]
+            left = replace(rows, node=node.left, touched=touched, known=known)
+            found = self._whatever_partners(left) if left.has_keys else None
+        elif (below := rows.below) is not None:
+            found = self._whatever_partners(below)
+        elif rows.touched is not None:
+            pairs = tuple(zip(rows.known, rows.touched.output, strict=True))
+            states = (self.after, self.before) if self.is_changed(node) else (self.after,)
+            parts = (restricted(at(node), pairs, rows.touched) for at in states)
+            found = tuple((Change(added=rows.filtered(part)), rows.key) for part in parts)
+        return found
+
+    def _may_gain_partners(self, node: ops.Operator) -> TypeGuard[ops.Join]:
+        """Whether an operator keeps rows of its left input for partners that changed."""
+        is_join = isinstance(node, ops.Join) and node.kind in _OF_LEFT and bool(node.keys)
+        return is_join and self.is_partitioned(node)
+
     def is_partitioned(self, node: ops.Operator) -> bool:
         """Whether the change of an operator is computed for the touched values of a key."""
         if isinstance(node, ops.Join):
-            return node.kind not in ops.INNER_JOINS and not self._has_fixed_side(node)
+            is_linear = self._only_changed(node) is not None
+            return not is_linear and (node.kind not in ops.INNER_JOINS or self._joins_touched(node))
         return isinstance(node, (ops.Aggregate, ops.Distinct, ops.SetOperation, ops.Window))
+
+    def _joins_touched(self, node: ops.Join) -> bool:
+        """Whether the touched keys of both inputs of an inner join give the one that it joins by.
+
+        Then each input is computed before and after for all of these keys. To join the change of
+        one to the other, each would be computed once more.
+        """
+        inputs = (node.left, node.right)
+        if not node.keys:
+            return False
+        keys = self.key_of(node).inputs
+        return all(
+            self._among_touched(each, key) is not None
+            for each, key in zip(inputs, keys, strict=True)
+        )
 
     def _keys_in(self, changes: Sequence[tuple[Change, Key]]) -> ops.Operator:
         """Return the values that some expressions have in the rows of changes, each once."""
@@ -596,14 +653,25 @@ class _Below:
     generators: tuple[ops.Generate, ...] = ()
 
     @classmethod
-    def of(cls, node: ops.Operator, key: Key) -> _Below:
-        """Return the operator that is farthest below another one."""
+    def of(
+        cls,
+        node: ops.Operator,
+        key: Key,
+        only_changed: Callable[[ops.Join], ops.Operator | None],
+    ) -> _Below:
+        """Return the operator that is farthest below another one.
+
+        Args:
+            node: The other one.
+            key: The key.
+            only_changed: Returns the input of which a join is a linear operator; None for none.
+        """
         found = cls(node, key)
-        while (below := found._next()) is not None:
+        while (below := found._next(only_changed)) is not None:
             found = below
         return found
 
-    def _next(self) -> _Below | None:
+    def _next(self, only_changed: Callable[[ops.Join], ops.Operator | None]) -> _Below | None:
         """Return the operator below this one; None where its rows are not those of this one."""
         found = None
         match self.node:
@@ -616,6 +684,10 @@ class _Below:
             case ops.Project(input=rows, columns=columns) if not _has_time_window(columns):
                 key = _over(self.key, exprs.values_of(columns))
                 found = replace(self, node=rows, key=key)
+            case ops.Join() if (side := only_changed(self.node)) is not None:
+                generated = {a.key for each in self.generators for a in each.generated}
+                if all(each.keys <= ops.keys_in(side) | generated for each in self.key):
+                    found = replace(self, node=side, is_filtered=True)
         return found
 
     def generating(self, rows: ops.Operator) -> ops.Operator:
@@ -623,6 +695,62 @@ class _Below:
         for each in reversed(self.generators):
             rows = replace(each, input=rows)
         return rows
+
+
+@dataclass(frozen=True, slots=True)
+class _Left:
+    """Rows of the left input of a join, or of an operator over the join.
+
+    Args:
+        node: The operator.
+        key: Values over its columns: columns or literals.
+        touched: The touched keys of the join; None above it.
+        known: The key of the join over the columns.
+        conditions: What is filtered above.
+    """
+
+    node: ops.Operator
+    key: Key
+    touched: ops.Operator | None = None
+    known: Key = ()
+    conditions: Key = ()
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether both keys are columns of the operator, or literals."""
+        there = ops.keys_in(self.node)
+        return all(each.keys <= there and _never_fails(each) for each in (*self.key, *self.known))
+
+    @property
+    def below(self) -> _Left | None:
+        """The rows that the operator filters, sorts or shows."""
+        match self.node:
+            case ops.Filter(input=rows, condition=condition):
+                return replace(self, node=rows, conditions=(*self.conditions, condition))
+            case ops.Sort(input=rows):
+                return replace(self, node=rows)
+            case ops.Project(input=rows, columns=columns) if not _has_time_window(columns):
+                below = self._over(rows, exprs.values_of(columns))
+                return below if below.has_keys else None
+        return None
+
+    def of_branch(self, branch: ops.Operator) -> _Left:
+        """Return the rows of a branch of a union."""
+        return self._over(branch, exprs.by_place(self.node.output, branch.output))
+
+    def _over(self, node: ops.Operator, values: Mapping[str, exp.Expr]) -> _Left:
+        parts = (self.key, self.known, self.conditions)
+        key, known, conditions = (_over(part, values) for part in parts)
+        return replace(self, node=node, key=key, known=known, conditions=conditions)
+
+    def filtered(self, rows: ops.Operator) -> ops.Operator:
+        """Return rows of the operator that meet the conditions over its columns.
+
+        Spark filters below such joins, too.
+        """
+        there = ops.keys_in(self.node)
+        found = [each for each in reversed(self.conditions) if each.keys <= there]
+        return ops.Filter(rows, exprs.all_of(found)) if found else rows
 
 
 def _has_time_window(columns: Iterable[exprs.Named]) -> bool:
