@@ -340,6 +340,14 @@ def test_keys_of_rows_are_found_whatever_partners_they_have(query, reads):
     assert len(re.findall(r"\bu_(before|after)\b", texts)) == reads
 
 
+def test_what_did_not_change_is_joined_once_to_find_keys():
+    """To the changed rows, to the rows before and after, and to the rows with the keys."""
+    query = "SELECT n, count(*) AS c FROM t JOIN w ON t.b = w.k LEFT SEMI JOIN u ON t.a = u.k"
+    texts = "\n".join(texts_of(change_of(f"{query} GROUP BY n", changed=("t", "u"))))
+    assert len(re.findall(r"\bw_after\b", texts)) == 3
+    assert "w_before" not in texts
+
+
 def test_a_chain_of_semi_joins_is_read_once():
     query = "SELECT a, s FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.k = t.a)"
     query += " AND NOT EXISTS (SELECT 1 FROM w WHERE w.k = t.a)"

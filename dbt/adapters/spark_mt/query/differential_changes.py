@@ -15,7 +15,7 @@ from sqlglot import exp
 from dbt.adapters.spark_mt.query import expressions as exprs
 from dbt.adapters.spark_mt.query import operators as ops
 from dbt.adapters.spark_mt.query import relation_states
-from dbt.adapters.spark_mt.query.differential_keys import Partition, partition_of, restricted
+from dbt.adapters.spark_mt.query.differential_keys import Pair, Partition, partition_of, restricted
 from dbt.adapters.spark_mt.query.join_graph import Star
 from dbt.adapters.spark_mt.query.subqueries import time_windows
 
@@ -574,10 +574,25 @@ class Changes:
             found = self._whatever_partners(below)
         elif rows.touched is not None:
             pairs = tuple(zip(rows.known, rows.touched.output, strict=True))
-            states = (self.after, self.before) if self.is_changed(node) else (self.after,)
-            parts = (restricted(at(node), pairs, rows.touched) for at in states)
-            found = tuple((Change(added=rows.filtered(part)), rows.key) for part in parts)
+            kept = rows.filtered(self._ever(node, pairs, rows.touched))
+            found = ((Change(added=kept), rows.key),)
         return found
+
+    def _ever(
+        self, node: ops.Operator, pairs: tuple[Pair, ...], keys: ops.Operator
+    ) -> ops.Operator:
+        """Return the rows of an operator, before and after, that have one of some keys.
+
+        What did not change and is joined to them is read once.
+        """
+        if not self.is_changed(node):
+            return restricted(self.after(node), pairs, keys)
+        rows = self._only_changed(node) if isinstance(node, ops.Join) else None
+        if rows is None or not all(ours.keys <= ops.keys_in(rows) for ours, _ in pairs):
+            both = (restricted(at(node), pairs, keys) for at in (self.after, self.before))
+            return ops.Union(tuple(both), node.output)
+        below = self._ever(rows, pairs, keys)
+        return node.over(*(below if each is rows else self.after(each) for each in node.inputs))
 
     def _may_gain_partners(self, node: ops.Operator) -> TypeGuard[ops.Join]:
         """Whether an operator keeps rows of its left input for partners that changed."""
