@@ -128,6 +128,8 @@ RULES = {
     "SELECT k FROM u WHERE 3 NOT IN (SELECT a FROM t) OR k = 2": "D1 D2 K",
     "SELECT a, (SELECT count(*) FROM w WHERE w.k = u.k) AS m FROM u": "D1 K",
     "SELECT a FROM t WHERE b >= (SELECT min(z) FROM w)": "D1 D2 K",
+    "SELECT a FROM t WHERE NOT EXISTS (SELECT 1 FROM (SELECT k, (SELECT max(z) FROM w) AS z FROM u)"
+    " AS x WHERE (t.b = z AND k > 1) OR (t.b = z AND k IS NULL))": "D1 D2 K",
     "SELECT a, n FROM t CROSS JOIN (SELECT count(*) AS n FROM u JOIN w ON u.k = w.k)": "D1 D2 K",
     CHAIN: "D1 D2",
     STAR: "D1 D2",

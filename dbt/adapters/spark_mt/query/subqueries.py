@@ -151,7 +151,20 @@ def decorrelated(
         query = query.input
     if any(e.keys & outer for e in (*ops.expressions_of(query), *values)):
         return None
+    used = frozenset(key for part in (*correlated, *values) for key in part.keys)
+    if local and _has_scalars(query, used):  # a filter over them would keep none of their columns
+        query = passed(query)
     return (ops.Filter(query, exprs.all_of(local)) if local else query), correlated, values
+
+
+def _has_scalars(node: ops.Operator, keys: frozenset[str]) -> bool:
+    """Return whether some keys are of scalar subqueries of which an operator adds the values."""
+    kinds, made = set(), set()
+    while isinstance(node, ops.Apply):
+        kinds.add(node.kind)
+        made.add(node.attribute.key)
+        node = node.input
+    return kinds == {exprs.SubqueryKind.SCALAR} and not made.isdisjoint(keys)
 
 
 def factored(condition: exprs.Expression) -> tuple[exprs.Expression, ...]:
