@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, TypeGuard
 
 from sqlglot import exp
 
+from dbt.adapters.spark_mt.query import differential_keys, relation_states
 from dbt.adapters.spark_mt.query import expressions as exprs
 from dbt.adapters.spark_mt.query import operators as ops
-from dbt.adapters.spark_mt.query import relation_states
-from dbt.adapters.spark_mt.query.differential_keys import Pair, Partition, partition_of, restricted
 from dbt.adapters.spark_mt.query.join_graph import Star
 from dbt.adapters.spark_mt.query.subqueries import time_windows
 
@@ -340,7 +339,8 @@ class Changes:
                 pairs = tuple(
                     (ours, k) for (ours, _), k in zip(each.pairs, keys.output, strict=True)
                 )
-                changes.append((Change(added=restricted(self.after(node), pairs, keys)), values))
+                rows = differential_keys.restricted(self.after(node), pairs, keys)
+                changes.append((Change(added=rows), values))
         found = [(change, key) for change, key in changes if change.parts]
         return self._keys_in(found) if found else None
 
@@ -362,7 +362,7 @@ class Changes:
                 known = tuple(ours for ours, _ in edge.pairs)
                 keys = self._keys_in([(Change(added=found[edge.inner]), known)])
                 theirs = zip((b for _, b in edge.pairs), keys.output, strict=True)
-                outer = restricted(outer, tuple(theirs), keys)
+                outer = differential_keys.restricted(outer, tuple(theirs), keys)
             found[edge.outer] = outer
         return star.over(found.__getitem__)
 
@@ -392,7 +392,7 @@ class Changes:
             return rows
         touched = self._keys_in([(change, tuple(theirs for _, theirs in keys))])
         pairs = tuple((ours, key) for (ours, _), key in zip(keys, touched.output, strict=True))
-        return restricted(rows, pairs, touched)
+        return differential_keys.restricted(rows, pairs, touched)
 
     def _one_row(self, node: ops.Operator) -> ops.Operator:
         """Return an operator with one row as a relation of its own, unless it is correlated."""
@@ -442,9 +442,9 @@ class Changes:
             self.restricted(node, self.after, places), self.restricted(node, self.before, places)
         )
 
-    def key_of(self, node: ops.Operator) -> Partition:
+    def key_of(self, node: ops.Operator) -> differential_keys.Partition:
         """Return the key by which an operator is partitioned."""
-        partition = partition_of(node)
+        partition = differential_keys.partition_of(node)
         if partition is None:
             raise ChangeNotSupportedError(
                 NotIncremental(
@@ -471,7 +471,7 @@ class Changes:
         inputs = []
         for each, key in zip(node.inputs, self.key_of(node).inputs, strict=True):
             pairs = tuple((key[i], keys.output[i]) for i in places)
-            inputs.append(restricted(at(each), pairs, keys))
+            inputs.append(differential_keys.restricted(at(each), pairs, keys))
         return node.over(*inputs)
 
     def touched(self, node: ops.Operator) -> ops.Operator:
@@ -537,7 +537,7 @@ class Changes:
         node, key = below.node, below.key
         if not self.is_changed(node):
             return ()
-        partition = partition_of(node) if self.is_partitioned(node) else None
+        partition = differential_keys.partition_of(node) if self.is_partitioned(node) else None
         known = [part.attribute for part in partition.output] if partition else []
         # a value may fail where it is computed of a row that is none of the result
         is_safe = not below.is_filtered and not isinstance(node, ops.Join)
@@ -579,17 +579,20 @@ class Changes:
         return found
 
     def _ever(
-        self, node: ops.Operator, pairs: tuple[Pair, ...], keys: ops.Operator
+        self, node: ops.Operator, pairs: tuple[differential_keys.Pair, ...], keys: ops.Operator
     ) -> ops.Operator:
         """Return the rows of an operator, before and after, that have one of some keys.
 
         What did not change and is joined to them is read once.
         """
         if not self.is_changed(node):
-            return restricted(self.after(node), pairs, keys)
+            return differential_keys.restricted(self.after(node), pairs, keys)
         rows = self._only_changed(node) if isinstance(node, ops.Join) else None
         if rows is None or not all(ours.keys <= ops.keys_in(rows) for ours, _ in pairs):
-            both = (restricted(at(node), pairs, keys) for at in (self.after, self.before))
+            both = (
+                differential_keys.restricted(at(node), pairs, keys)
+                for at in (self.after, self.before)
+            )
             return ops.Union(tuple(both), node.output)
         below = self._ever(rows, pairs, keys)
         return node.over(*(below if each is rows else self.after(each) for each in node.inputs))
