@@ -10,7 +10,6 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -206,9 +205,8 @@ class Comparison:
     def _stored(self, name: str, case: Case) -> RelationStates:
         before, after = case.before[name], case.after[name]
         passing = self._passing(name, case)
-        added, removed = (
-            one - other + passing for one, other in permutations((Counter(after), Counter(before)))
-        )
+        added = Counter(after) - Counter(before) + passing
+        removed = Counter(before) - Counter(after) + passing
         self._store(f"old.{name}", name, case, before)
         self._store(f"new.{name}", name, case, after)
         self._store(f"states.{name}_before", name, case, before)

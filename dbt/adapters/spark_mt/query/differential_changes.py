@@ -615,13 +615,12 @@ class Changes:
         Then each input is computed before and after for all of these keys. To join the change of
         one to the other, each would be computed once more.
         """
-        inputs = (node.left, node.right)
         if not node.keys:
             return False
         keys = self.key_of(node).inputs
         return all(
             self._among_touched(each, key) is not None
-            for each, key in zip(inputs, keys, strict=True)
+            for each, key in zip(node.inputs, keys, strict=True)
         )
 
     def _keys_in(self, changes: Sequence[tuple[Change, Key]]) -> ops.Operator:
