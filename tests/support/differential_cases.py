@@ -435,6 +435,7 @@ class RandomCases:
             self._subquery,
             self._subquery,
             self._sets,
+            self._report,
         )
         return self._random.choice(forms)(depth - 1)
 
@@ -672,8 +673,23 @@ class RandomCases:
 
     def _sets(self, depth: int) -> Relation:
         relation = self.relation(depth)
-        if len(relation.columns) < 2:
-            return self._grouped(depth)
+        return self._in_sets(relation) if len(relation.columns) > 1 else self._grouped(depth)
+
+    def _report(self, depth: int) -> Relation:
+        """Return totals of several parts, of which each may be groups that are joined to groups."""
+        label, key, value = (self._name() for _ in range(3))
+        parts = []
+        for number in range(self._random.randint(1, 3)):
+            form = self._random.choice((self._joined_groups, self._joined_groups, self._outer))
+            part = form(min(depth, 1))
+            from_, _ = self._from(part)
+            items = f"'part {number}' AS {label}, {self._number(part)} AS {key}"
+            parts.append(f"SELECT {items}, {self._number(part)} AS {value} FROM {from_}")
+        columns = ((label, "STRING"), (key, "INT"), (value, "INT"))
+        return self._in_sets(Relation(" UNION ALL ".join(parts), columns))
+
+    def _in_sets(self, relation: Relation) -> Relation:
+        """Return groups of rows with two columns at least, by several grouping sets."""
         from_, _ = self._from(relation)
         (a, one), (b, other) = self._random.sample(relation.columns, 2)
         by = self._one_of(

@@ -506,15 +506,17 @@ class _Root:
             return None
         partition = changes.key_of(node)
         shown = self._shown(path)
+        numbers = grouping_sets.numbers(node)
         key: list[tuple[int, Expression, Expression]] = []
         for i, expression in enumerate(partition.output):
             keys = changes.touched(node).output[i].expression
-            if (found := _shown_key(expression, keys, shown)) is None:
+            found = _shown_key(expression, keys, shown)
+            if found is not None:
+                key.append((i, *found))
+            elif expression.attribute not in numbers or len(partition.output) == 1:
                 return None
-            key.append((i, *found))
         changes.rules.add("K")
-        places = range(len(key))
-        added = changes.restricted(node, changes.after, places)
+        added = changes.restricted(node, changes.after, [i for i, _, _ in key])
         for each in reversed(path):
             others = (changes.after(each.query),) if isinstance(each, ops.Apply) else ()
             added = each.over(added, *others)

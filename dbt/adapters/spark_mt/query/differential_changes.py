@@ -15,11 +15,12 @@ from sqlglot import exp
 from dbt.adapters.spark_mt.query import differential_keys, relation_states
 from dbt.adapters.spark_mt.query import expressions as exprs
 from dbt.adapters.spark_mt.query import operators as ops
+from dbt.adapters.spark_mt.query.dialect import LiteralText
 from dbt.adapters.spark_mt.query.join_graph import Star
 from dbt.adapters.spark_mt.query.subqueries import time_windows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from dbt.adapters.spark_mt.query.join_graph import Edge
 
@@ -29,6 +30,10 @@ _FIXED = relation_states.SourceChange()
 _FEWEST_CHANGED = 3
 """How many inputs of a star change at least for it to be read as one: fewer are read once each."""
 _OF_LEFT = frozenset({ops.JoinKind.LEFT, ops.JoinKind.SEMI, ops.JoinKind.ANTI})
+_NEVER_FAILING = (
+    *(exp.Boolean, exp.Column, exp.Identifier, exp.Literal, LiteralText),
+    *(exp.Case, exp.If, exp.In),
+)
 _TRUE = exprs.Expression(exp.true())
 _GAINED, _LOST = (exprs.Expression(exp.Var(this=weight)) for weight in ("1", "-1"))
 
@@ -488,9 +493,12 @@ class Changes:
         They may have other values, too.
         """
         found = self._among_touched(node, key)
-        if found is None:
-            found = self._whatever_partners(_Left(node, key))
-        return found if found is not None else ((self.of(node), key),)
+        return self._whichever(node, key) if found is None else found
+
+    def _whichever(self, node: ops.Operator, key: Key) -> tuple[tuple[Change, Key], ...]:
+        """Return the same where no touched keys below show it."""
+        found = self._whatever_partners(_Left(node, key))
+        return ((self.of(node), key),) if found is None else found
 
     def _among_touched(
         self, node: ops.Operator, key: Key, generated: frozenset[str] = frozenset()
@@ -521,14 +529,14 @@ class Changes:
     def _among_branches(
         self, node: ops.Union, key: Key, generated: frozenset[str]
     ) -> tuple[tuple[Change, Key], ...] | None:
-        found: list[tuple[Change, Key]] = []
-        for branch in node.branches:
-            columns = exprs.by_place(node.output, branch.output)
-            rows = self._among_touched(branch, _over(key, columns), generated)
-            if rows is None:
-                return None
-            found += rows
-        return tuple(found)
+        keys = [_over(key, exprs.by_place(node.output, branch.output)) for branch in node.branches]
+        branches = tuple(zip(node.branches, keys, strict=True))
+        among = [self._among_touched(branch, over, generated) for branch, over in branches]
+        if all(rows is None for rows in among):
+            return None
+        pairs = zip(among, branches, strict=True)
+        found = (self._whichever(*each) if rows is None else rows for rows, each in pairs)
+        return tuple(pair for rows in found for pair in rows)
 
     def _of_partition(
         self, below: _Below, generated: frozenset[str]
@@ -542,9 +550,9 @@ class Changes:
         # a value may fail where it is computed of a row that is none of the result
         is_safe = not below.is_filtered and not isinstance(node, ops.Join)
         there = generated.union(known)
-        if not all(each.keys <= there and (is_safe or _never_fails(each)) for each in key):
-            return None
-        if not any(known):
+        is_known = all(each.keys <= there for each in key)
+        never_fails = is_safe or all(_never_fails(each, generated) for each in key)
+        if not (is_known and never_fails and any(known)):
             return None
         keys = self.touched(node)
         pairs = zip(known, keys.output, strict=True)
@@ -778,9 +786,17 @@ def _over(key: Key, values: Mapping[str, exp.Expr]) -> Key:
     return tuple(each.over(values) for each in key)
 
 
-def _never_fails(value: exprs.Expression) -> bool:
-    """Whether a value is a column or a literal."""
-    return bool(value.attribute) or isinstance(value.tree, exp.Literal)
+def _never_fails(value: exprs.Expression, generated: Collection[str] = ()) -> bool:
+    """Whether a value is a column or a literal, also one that some values of others choose.
+
+    Args:
+        value: The value.
+        generated: The other columns, of which the query writes all values.
+    """
+    cases, choices = value.tree.find_all(exp.Case), value.tree.find_all(exp.In)
+    known = all(exprs.Expression(each.this).attribute in generated for each in choices)
+    one_type = all(len(case.args["ifs"]) == 1 and not case.args.get("default") for case in cases)
+    return known and one_type and all(isinstance(e, _NEVER_FAILING) for e in value.tree.walk())
 
 
 def _whole_scans(node: ops.Operator) -> int:

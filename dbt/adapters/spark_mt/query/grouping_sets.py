@@ -17,6 +17,8 @@ CALLS = {"grouping": "TINYINT", "grouping_id": "BIGINT"}
 """Functions that say of which grouping set a row is, with their types."""
 _TIME_WINDOWS = frozenset({"window", "session_window"})
 """Functions that make several rows of one, and none of one without a time, wherever they are."""
+_NUMBER = "grouping_set"
+"""The name of the column with the number of a grouping set."""
 
 
 def expanded(
@@ -41,6 +43,15 @@ def expanded(
     return ops.transform(root, changed)
 
 
+def numbers(node: ops.Operator) -> frozenset[str]:
+    """Return the keys of the columns below an operator that have the number of a grouping set.
+
+    Groups that differ in it only are few: NULL of a set that lacks a column, and NULL of a row.
+    """
+    made = (each for each in ops.walk(node) if isinstance(each, ops.Generate))
+    return frozenset(a.key for each in made for a in each.generated if a.name == _NUMBER)
+
+
 def _can_be_expanded(node: ops.Aggregate) -> bool:
     trees = {group.expression.tree for group in node.groups}
     known = all(
@@ -60,7 +71,7 @@ class _Expansion:
         self._node = node
         self._sets = sets
         self._ids = ids
-        self._number = exprs.Attribute(next(ids), "grouping_set")
+        self._number = exprs.Attribute(next(ids), _NUMBER)
 
     def operator(self) -> ops.Operator:
         """Return an operator with the same rows as the aggregate."""
