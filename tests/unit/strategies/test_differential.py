@@ -146,6 +146,10 @@ def test_small_sources_and_large_changes_are_read_whole_unless_the_option_is_str
         ({"recompute": Cost(10.0, ago=20), NAME: Cost(9.0, repeated=20)}, "SMALL_CHANGE"),
         ({"recompute": Cost(10.0, ago=21), NAME: Cost(6.7, repeated=21)}, "OLD_DURATION"),
         ({"recompute": Cost(10.0, ago=21), NAME: Cost(6.6, repeated=21)}, "SMALL_CHANGE"),
+        ({"recompute": Cost(10.0, ago=22), NAME: Cost(3.4, repeated=2)}, "OLD_DURATION"),
+        ({"recompute": Cost(10.0, ago=22), NAME: Cost(3.3, repeated=2)}, "SMALL_CHANGE"),
+        ({"recompute": Cost(3.0, ago=20)}, "SMALL_CHANGE"),
+        ({"recompute": Cost(2.5, repeated=1)}, "CHANGES_WOULD_TAKE_LONGER"),
         ({NAME: Cost(30.0, repeated=2)}, "SMALL_CHANGE"),
     ],
 )
@@ -204,10 +208,11 @@ def test_an_estimate_is_never_far_from_the_last_duration():
 
 def test_many_changed_rows_are_not_tried_where_a_recompute_is_estimated_to_be_faster():
     costs = {"recompute": Cost(4.0)}
-    assert slower(costs, 500_000, 10_000_000) is None
-    found = slower(costs, 600_000, 10_000_000)
+    assert slower(costs, 240_000, 10_000_000) is None
+    found = slower(costs, 300_000, 10_000_000)
     assert found.code == "CHANGES_WOULD_TAKE_LONGER"
-    assert found.text.startswith("600000 changed rows take about 4.5 seconds")
+    assert found.text.startswith("300000 changed rows take about 3.5 seconds")
+    assert slower({"recompute": Cost(4.0, ago=20)}, 400_000, 10_000_000) is None
     tried = {**costs, NAME: Cost(3.0, source_rows=600_000, repeated=2)}
     assert slower(tried, 600_000, 10_000_000) is None
 

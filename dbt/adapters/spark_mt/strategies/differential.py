@@ -49,9 +49,10 @@ _TRIALS = 2
 _LONGEST_TRIAL = 3
 """How many times as long as a recompute the first refresh in a row may take to be followed by a
 second: to build sums as well takes no longer than that."""
-_CLEARLY = 1.5
-"""How many times as fast refreshes by changes must be for a recompute not to be measured again."""
-_UNTRIED_S, _UNTRIED_ROW_S = 1.5, 5e-6
+_CLEARLY, _CLEARLY_OF_BUILD = 1.5, 3.0
+"""How many times as fast as an old recompute, and as the first build, refreshes by changes must be
+for that not to be measured again. A build in a JVM that just started takes three times as long."""
+_UNTRIED_S, _UNTRIED_ROW_S = 2.0, 5e-6
 """How many seconds refreshes by changes are taken to need before one was made: in all, and more for
 each changed row. A first one also does work that no later one does."""
 _NOT_COMPUTED = frozenset(
@@ -328,7 +329,7 @@ def slower(costs: Mapping[str, strategy.Cost], changed: int, rows: int) -> Reaso
     if by_all is None:
         return None
     if by_changes is None or own.ago > strategy.REMEMBERED:
-        return _would_be_slower(by_all, changed)
+        return _would_be_slower(other, by_all, changed)
     return _was_slower(own, other, (by_changes, by_all), f"for {changed} changed rows of {rows}")
 
 
@@ -345,7 +346,8 @@ def _was_slower(
     """
     by_changes, by_all = estimates
     is_trial = 0 < own.repeated < _TRIALS and by_changes <= by_all * _LONGEST_TRIAL
-    if not is_trial and other.ago > strategy.REMEMBERED and by_changes * _CLEARLY > by_all:
+    clearly = _CLEARLY_OF_BUILD if other.ago > own.repeated else _CLEARLY
+    if not is_trial and other.ago > strategy.REMEMBERED and by_changes * clearly > by_all:
         why = f"it was the first build, or more than {strategy.REMEMBERED} refreshes ago"
         text = f"the {other.seconds:.1f} seconds of the last recompute are measured again: {why}"
         return Reason("OLD_DURATION", "", text)
@@ -359,10 +361,17 @@ def _was_slower(
     return Reason("CHANGES_TOOK_LONGER", "", text)
 
 
-def _would_be_slower(by_all: float, changed: int) -> Reason | None:
-    """Return that a recompute is faster than changes that were not tried lately."""
+def _would_be_slower(other: strategy.Cost, by_all: float, changed: int) -> Reason | None:
+    """Return that a recompute is faster than changes that were not tried lately.
+
+    Args:
+        other: The cost of the last recompute; where it was the last refresh, changes must be faster
+            by the margin that they need later.
+        by_all: How many seconds one may take now.
+        changed: How many rows of the sources changed.
+    """
     by_changes = _UNTRIED_S + _UNTRIED_ROW_S * changed
-    if by_changes <= by_all:
+    if by_changes <= (by_all if other.ago else by_all / _MARGIN):
         return None
     text = (
         f"{changed} changed rows take about {by_changes:.1f} seconds, and the estimate of a "
