@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from threading import Thread
+from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
 import pytest
 
 from dbt.adapters.spark_mt.spark.query.query_relations import failure_at
 from dbt.adapters.spark_mt.spark.session import kept_rows as module
-from dbt.adapters.spark_mt.spark.session.kept_rows import FEW_ROWS, kept_rows
+from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_error
+from dbt.adapters.spark_mt.spark.session.kept_rows import FEW_ROWS, Wanted, kept_rows
+from dbt.adapters.spark_mt.spark.session.private_session import interrupt_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -183,3 +187,93 @@ def test_few_rows_that_are_large_stay_in_executors(session):
         assert (found.rows, kind(session, found.view)) == (100, CACHED)
         small = kept.keep(f"SELECT id FROM {found.view}")
         assert (small.rows, kind(session, small.view)) == (100, LOCAL)
+
+
+@BOTH
+@pytest.mark.usefixtures("few")
+def test_results_are_kept_at_once_each_after_those_that_it_reads(session):
+    with kept_rows(session) as kept:
+        views = [kept.new_view() for _ in range(9)]
+        first = [
+            Wanted((f"SELECT id FROM range({n + 1})",), views[n], ("max(id)",)) for n in range(7)
+        ]
+        union = " UNION ALL ".join(f"SELECT id FROM {view}" for view in views[:7])
+        named = Wanted((union,), views[7], reads=frozenset(views[:7]), is_named_only=True)
+        last = f"SELECT id, count(*) AS n FROM {views[7]} GROUP BY id"
+        found = kept.keep_all(
+            [*first, named, Wanted((last,), views[8], reads=frozenset(views[7:8]))]
+        )
+        assert {view: (each.rows, each.measures) for view, each in found.items()} == {
+            **{views[n]: (n + 1, (n,)) for n in range(7)},
+            views[8]: (7, ()),
+        }
+        rows = session.table(views[8]).orderBy("id").collect()
+        assert [(row.id, row.n) for row in rows] == [(n, 7 - n) for n in range(7)]
+
+
+def test_of_several_queries_the_first_that_spark_does_not_refuse_is_kept(session):
+    with kept_rows(session) as kept:
+        queries = ("SELECT nothing FROM range(2)", "SELECT id FROM range(3)")
+        views = [kept.new_view() for _ in range(2)]
+        found = kept.keep_all([Wanted(queries, view) for view in views])
+        assert [found[view].rows for view in views] == [3, 3]
+
+
+def test_a_failure_ends_what_was_not_begun(session):
+    """What was begun has ended, so that nothing runs in a session that is closed next."""
+    with kept_rows(session) as kept:
+        views = [kept.new_view() for _ in range(3)]
+        failing = Wanted(("SELECT raise_error('no such day') FROM range(1)",), views[0])
+        other = Wanted(("SELECT max(id) FROM range(3000000)",), views[1])
+        after = Wanted(
+            (f"SELECT * FROM {views[0]}, {views[1]}",), views[2], reads=frozenset(views[:2])
+        )
+        with pytest.raises(Exception, match="no such day") as failure:
+            kept.keep_all([failing, other, after])
+        assert is_spark_error(failure.value)
+        assert session.sparkContext.statusTracker().getActiveJobsIds() == []
+        assert session.catalog.tableExists(views[1])
+        assert not session.catalog.tableExists(views[2])
+
+
+def test_jobs_of_kept_rows_have_the_properties_of_the_thread(session):
+    context = session.sparkContext
+    context.addJobTag("asked-for-by-a-test")
+    try:
+        with kept_rows(session) as kept:
+            query = "SELECT id % 7 AS k, count(*) AS n FROM range({}) GROUP BY k"
+            kept.keep_all([Wanted((query.format(n),), kept.new_view()) for n in (1000, 2000)])
+    finally:
+        context.removeJobTag("asked-for-by-a-test")
+    store = context._jsc.sc().statusStore()
+    jobs = store.jobsList(None)
+    tags = [jobs.apply(n).jobTags().mkString(" ") for n in range(jobs.size())]
+    newest = sorted(range(len(tags)), key=lambda n: jobs.apply(n).jobId())[-2:]
+    assert all("asked-for-by-a-test" in tags[n] for n in newest)
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_rows_that_are_computed_are_interrupted(session, number):
+    """Also by a job that is no query, which Spark's own interrupt would miss."""
+    query = "SELECT a.id FROM range(100000) a, range(100000) b WHERE hash(a.id, b.id) = 7"
+    failures = []
+
+    def keep():
+        try:
+            with kept_rows(session) as kept:
+                kept.keep_all([Wanted((query,), kept.new_view()) for _ in range(number)])
+        except Exception as error:  # noqa: BLE001 - looked at below
+            failures.append(error)
+
+    thread = Thread(target=keep)
+    thread.start()
+    tracker, end = session.sparkContext.statusTracker(), monotonic() + 60
+    while len(tracker.getActiveJobsIds()) < number and monotonic() < end:
+        sleep(0.05)
+    interrupt_session(session)
+    thread.join(30)
+    has_ended = not thread.is_alive()
+    session.sparkContext.cancelAllJobs()
+    thread.join()
+    assert has_ended
+    assert [failure_of(each).is_cancelled for each in failures] == [True]

@@ -103,3 +103,12 @@ def test_asked_for_rows_are_a_relation_even_if_they_are_read_once():
     asked = ops.Shared(Case("SELECT a FROM t", {}, {}).tree.root)
     relations, _ = rows.shared(asked)
     assert len(relations) == 2
+
+
+def test_a_relation_names_those_that_it_reads():
+    rows = Rows("SELECT k, count(*) AS n FROM u GROUP BY k")
+    inner = ops.Shared(Case("SELECT a FROM t", {}, {}).tree.root)
+    outer = ops.Shared(ops.Distinct(inner))
+    names = (f"rows_{number}" for number in count())
+    found = SharedRows([outer], rows.inputs | {0: "t_added"}, names.__next__).relations
+    assert [each.reads for each in found] == [frozenset(), {found[0].name}]

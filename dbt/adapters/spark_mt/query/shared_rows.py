@@ -32,11 +32,13 @@ class SharedRelation:
         name: Its name.
         query: What computes the rows.
         is_view: Whether each reader computes them.
+        reads: The names of the shared relations that the query reads.
     """
 
     name: str
     query: str
     is_view: bool = False
+    reads: frozenset[str] = frozenset()
 
 
 class SharedRows:
@@ -69,11 +71,15 @@ class SharedRows:
         self._names: dict[int, str] = {}
         self.relations: list[SharedRelation] = []
         """The relations, each after those that it reads."""
+        names: dict[int, str] = {}
         for number in self._shared([self._number(root) for root in roots]):
             node = self._computed[number]
-            text = render(node.over(*map(self._reading, node.inputs)), inputs, self._names)
-            found = SharedRelation(new_name(), text, number in self._viewed)
-            self._names[number] = quote(found.name)
+            rows = node.over(*map(self._reading, node.inputs))
+            text = render(rows, inputs, self._names)
+            numbers = {each.number for each in ops.walk(rows) if isinstance(each, ops.Shared)}
+            reads = frozenset(names[each] for each in numbers)
+            found = SharedRelation(new_name(), text, number in self._viewed, reads)
+            names[number], self._names[number] = found.name, quote(found.name)
             self.relations.append(found)
 
     def text(self, root: ops.Operator) -> str:

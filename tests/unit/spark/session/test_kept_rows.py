@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from dbt.adapters.spark_mt.spark.session import kept_rows
-from dbt.adapters.spark_mt.spark.session.kept_rows import KeptRows
+from dbt.adapters.spark_mt.spark.session import kept_rows, private_session
+from dbt.adapters.spark_mt.spark.session.kept_rows import KeptRows, Wanted
 
 EXCLUDED = "spark.sql.optimizer.excludedRules"
 ACTIVE = object()
@@ -76,7 +76,7 @@ ADAPTIVE, THRESHOLD = "spark.sql.adaptive.enabled", "spark.sql.autoBroadcastJoin
 
 @pytest.fixture
 def session(monkeypatch):
-    monkeypatch.setattr(kept_rows, "is_connect", lambda _: True)
+    monkeypatch.setattr(private_session, "is_connect", lambda _: True)
     return Session()
 
 
@@ -85,6 +85,23 @@ def test_rows_that_a_write_keeps_replace_none_that_it_reads(session):
     views = [outer.keep("SELECT 1").view, inner.keep("SELECT 2").view, outer.keep("SELECT 3").view]
     assert len(set(views)) == 3
     assert session.views == views
+
+
+def test_over_connect_results_are_kept_one_by_one(session):
+    kept = KeptRows(session)
+    one, named, other = (kept.new_view() for _ in range(3))
+    found = kept.keep_all(
+        [
+            Wanted(("SELECT 1",), one, ("max(w)",)),
+            Wanted((f"SELECT * FROM {one}",), named, reads=frozenset({one}), is_named_only=True),
+            Wanted((f"SELECT * FROM {named}",), other, reads=frozenset({named})),
+        ]
+    )
+    assert session.views == [one, named, other]
+    assert {view: (each.rows, each.measures) for view, each in found.items()} == {
+        one: (3, (7,)),
+        other: (3, ()),
+    }
 
 
 def test_kept_rows_are_counted_in_one_job_and_released(session):

@@ -54,8 +54,8 @@ _QUIET = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "WARN"}
 _WHOLE_PLANS = {"spark.sql.debug.maxToStringFields": "1000"}
 """Plans show all columns: which functions of time a query calls is found in the plan."""
 
-_KEPT_CODE = {"spark.sql.codegen.cache.maxEntries": "1000"}
-"""One refresh can use 100 generated classes, and Spark keeps 100 by default. It would generate them
+_KEPT_CODE = {"spark.sql.codegen.cache.maxEntries": "5000"}
+"""One refresh can use 250 generated classes, and Spark keeps 100 by default. It would generate them
 again at each refresh, and the JVM would compile them again."""
 _SMALL_PAGES = {"spark.buffer.pageSize": "4m"}
 """Each sort, aggregate and hash table of a task begins with such a page. In one JVM with few tasks

@@ -13,17 +13,21 @@ joined with one that has no row.
 from __future__ import annotations
 
 from contextlib import contextmanager
+from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
+from graphlib import TopologicalSorter
 from itertools import count
+from multiprocessing.pool import ThreadPool
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
+from dbt.adapters.spark_mt.spark.session import private_session
 from dbt.adapters.spark_mt.spark.session.driver_java import java_class
 from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_error, unlogged
-from dbt.adapters.spark_mt.spark.session.private_session import active, is_connect, set_for_now
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pyspark.sql import DataFrame, Row, SparkSession
 
@@ -37,7 +41,7 @@ columns are compressed: their rows in a hash table took ten times as much."""
 FEW_ROWS = 1_000
 """Up to how many rows the driver keeps: it holds them until the block ends."""
 FEW_BYTES = 1024**2
-"""Up to how many bytes of cached columns these may have: documents and images are large."""
+"""Up to how many bytes these may have in the executors: documents and images are large."""
 _PARTITIONS_OF_LOCAL = "spark.sql.leafNodeDefaultParallelism"
 _PARTITIONS_OF_FILES = "spark.sql.files.minPartitionNum"
 _ADAPTIVE = "spark.sql.adaptive.enabled"
@@ -53,6 +57,8 @@ _ANY_NUMBER = 100_000
 """Of partitions: COALESCE to so many merges none, and its result has no known order. Spark keeps
 the order of a checkpoint's plan in attributes that the checkpoint need not have, as those of a sort
 aggregate, a merge join or a window, and then a query over the cached rows fails."""
+_AT_ONCE = 4
+"""How many results a refresh computes at once."""
 _NUMBERS = count()
 """Of names: a write keeps rows of its own in the session whose kept rows it reads."""
 
@@ -72,6 +78,33 @@ class Kept:
     measures: tuple[Any, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A result to keep.
+
+    Args:
+        queries: The query; of several, the first one that Spark does not refuse.
+        measures: Aggregates over its rows.
+        view: The name of its view, as `new_view` returned it.
+        reads: The views of other wanted results that the query reads.
+        is_named_only: Whether each reader computes it.
+    """
+
+    queries: Sequence[str]
+    view: str
+    measures: tuple[str, ...] = ()
+    reads: frozenset[str] = frozenset()
+    is_named_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Few:
+    """Rows that the driver keeps, and how many they are."""
+
+    frame: DataFrame
+    rows: int
+
+
 class KeptRows:
     """Temporary views of one session, each of a result that was computed once.
 
@@ -82,8 +115,9 @@ class KeptRows:
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
         self._cached: list[DataFrame] = []
-        self._held: list[Any] = []
-        self._is_in_driver = not is_connect(spark)
+        self._held: dict[int, Any] = {}
+        self._is_in_driver = not private_session.is_connect(spark)
+        self._is_alone = True
         if spark.conf.get(_THRESHOLD) == _DEFAULT_THRESHOLD:
             spark.conf.set(_THRESHOLD, str(self._most_broadcast()))
         if self._is_in_driver:
@@ -96,17 +130,77 @@ class KeptRows:
         memory = int(java_class(self._spark, "java.lang.Runtime").getRuntime().maxMemory())
         return max(min(_BROADCAST_BYTES, memory // _PART_OF_MEMORY), _SPARKS_BROADCAST_BYTES)
 
-    def keep_first(self, queries: Sequence[str], *measures: str) -> Kept:
-        """Keep the rows of the first query that Spark does not refuse."""
-        *others, last = queries
+    def keep_all(self, wanted: Sequence[Wanted]) -> dict[str, Kept]:
+        """Keep several results, each as soon as those that it reads are there.
+
+        The driver plans a query in one thread, which takes most of the time of a small one. So it
+        plans some of them at once.
+
+        Returns:
+            The results that were computed, by the names of their views.
+        """
+        if not self._is_in_driver or len(wanted) <= 1:
+            found = {each.view: self._kept(each) for each in wanted}
+        else:
+            self._is_alone = False
+            try:
+                found = self._kept_at_once({each.view: each for each in wanted})
+            finally:
+                self._is_alone = True
+        return {view: kept for view, kept in found.items() if kept is not None}
+
+    def _kept_at_once(self, wanted: Mapping[str, Wanted]) -> dict[str, Kept | None]:
+        """Keep results in threads whose jobs have the properties of this one: its pool, its tags.
+
+        After a failure none is begun, and it is raised when those that were have ended.
+        """
+        context: Any = self._spark.sparkContext._jsc.sc()  # noqa: SLF001 - no public way
+        properties = context.getLocalProperties()
+        order = TopologicalSorter({v: each.reads & wanted.keys() for v, each in wanted.items()})
+        order.prepare()
+        ended: SimpleQueue[tuple[str, Kept | BaseException | None]] = SimpleQueue()
+        found: dict[str, Kept | None] = {}
+        failures: list[BaseException] = []
+
+        def keep(view: str) -> Kept | None:
+            if failures:
+                return None
+            context.setLocalProperties(properties.clone())
+            return self._kept(wanted[view])
+
+        running = 0
+        # Executors of concurrent.futures refuse work when the main thread has returned.
+        with ThreadPool(_AT_ONCE) as threads:
+            while running or (order.is_active() and not failures):
+                for view in order.get_ready():
+                    end = partial(_end, ended, view)
+                    work = partial(copy_context().run, keep, view)
+                    threads.apply_async(work, callback=end, error_callback=end)
+                    running += 1
+                view, outcome = ended.get()
+                running -= 1
+                if isinstance(outcome, BaseException):
+                    failures.append(outcome)
+                else:
+                    found[view] = outcome
+                    order.done(view)
+        if failures:
+            raise failures[0]
+        return found
+
+    def _kept(self, wanted: Wanted) -> Kept | None:
+        if wanted.is_named_only:
+            self.define(wanted.queries[0], wanted.view)
+            return None
+        *others, last = wanted.queries
         for query in others:
             try:
                 with unlogged():
-                    return self.keep(query, *measures)
+                    return self.keep(query, *wanted.measures, view=wanted.view)
             except Exception as error:  # noqa: PERF203 - of two queries
                 if not is_spark_error(error) or failure_of(error).is_cancelled:
                     raise
-        return self.keep(last, *measures)
+        return self.keep(last, *wanted.measures, view=wanted.view)
 
     def keep(self, query: str, *measures: str, view: str = "") -> Kept:
         """Compute a query and some aggregates over its rows.
@@ -117,14 +211,14 @@ class KeptRows:
             view: The name of the view, as `new_view` returned it; empty for any.
         """
         frame = self._checkpoint(query)
-        if (local := self._local(frame)) and not measures:
-            return Kept(self._view(frame, view), local.data().size())
-        if not local:
-            self._cached.append(frame.persist())
-        rows, *values = self._measured(frame, "count(*)", *measures)
-        if not local and self._are_few(frame, rows):
-            frame = self._moved(frame)
-        return Kept(self._view(frame, view), rows, tuple(values))
+        few = self._few(frame)
+        if few is None:
+            frame = frame.persist()
+            self._cached.append(frame)
+            rows, *values = self._measured(frame, "count(*)", *measures)
+            return Kept(self._view(frame, view), rows, tuple(values))
+        values = list(few.frame.selectExpr(*measures).collect()[0]) if measures else []
+        return Kept(self._view(few.frame, view), few.rows, tuple(values))
 
     def define(self, query: str, view: str) -> None:
         """Name a query, which is analysed once and which each reader computes.
@@ -151,7 +245,7 @@ class KeptRows:
         while self._cached:
             self._cached.pop().unpersist()
         while self._held:
-            self._held.pop().unpersist(False)  # noqa: FBT003 - of the JVM: do not wait
+            self._held.popitem()[1].unpersist(False)  # noqa: FBT003 - of the JVM: do not wait
 
     def _checkpoint(self, query: str) -> DataFrame:
         """Return the rows of a query, which the first job that reads all of them computes.
@@ -163,8 +257,9 @@ class KeptRows:
             # PySpark 4.2 assigns it to the active session, whatever session computes it; the
             # server knows it in this session only, and frees it with the relation.
             frame._session = frame._plan._spark_session = self._spark  # noqa: SLF001 - no public way
-        elif not self._local(frame):
-            self._held.append(frame._jdf.logicalPlan().rdd())  # noqa: SLF001 - no public way
+        elif not _is_local(plan := frame._jdf.logicalPlan()):  # noqa: SLF001 - no public way
+            rdd = plan.rdd()
+            self._held[rdd.id()] = rdd
         found: DataFrame = frame
         return found
 
@@ -187,48 +282,57 @@ class KeptRows:
         broken = self._spark.conf.get(_EXCLUDED, None) or ""
         for _ in range(_MOST_BROKEN_RULES):
             try:
-                with set_for_now(self._spark, {_EXCLUDED: broken} if broken else {}), unlogged():
+                with (
+                    private_session.set_for_now(self._spark, {_EXCLUDED: broken} if broken else {}),
+                    unlogged(),
+                ):
                     return plan()
             except Exception as error:  # noqa: PERF203 - of few rules
                 failure = failure_of(error) if is_spark_error(error) else None
                 if failure is None or not failure.broken_rule or failure.broken_rule in broken:
                     raise
                 broken = ",".join(filter(None, (broken, failure.broken_rule)))
-        with set_for_now(self._spark, {_EXCLUDED: broken}):
+        with private_session.set_for_now(self._spark, {_EXCLUDED: broken}):
             return plan()
 
-    def _local(self, frame: DataFrame) -> Any:  # noqa: ANN401 - of the JVM
-        """Return the local relation that a frame is; None where it is none."""
+    def _few(self, frame: DataFrame) -> _Few | None:
+        """Return the rows of a checkpoint that the driver keeps; None where executors keep them."""
         if not self._is_in_driver:
             return None
-        plan = frame._jdf.logicalPlan()  # noqa: SLF001 - no public way
-        return plan if _is_local(plan) else None
-
-    def _are_few(self, frame: DataFrame, rows: int) -> bool:
-        """Whether the driver keeps the rows of a cached frame."""
-        if not self._is_in_driver or rows > FEW_ROWS:
-            return False
-        plan = frame._jdf.queryExecution().optimizedPlan()  # noqa: SLF001 - as above
-        return bool(plan.stats().sizeInBytes() <= FEW_BYTES)
-
-    def _moved(self, frame: DataFrame) -> DataFrame:
-        """Return the few rows of the frame that was cached last, which nothing holds any more."""
-        execution = frame._jdf.queryExecution()  # noqa: SLF001 - as above
+        plan: Any = frame._jdf.logicalPlan()  # noqa: SLF001 - no public way
+        if _is_local(plan):
+            return _Few(frame, plan.data().size())
+        rdd = plan.rdd()
+        with private_session.interruptible(self._spark):
+            rows = int(rdd.count())  # computes the rows, as a job that Spark need not plan
+            if rows > FEW_ROWS or self._size_of(rdd) > FEW_BYTES:
+                return None
+            found = rdd.collect()
+        self._held.pop(rdd.id()).unpersist(False)  # noqa: FBT003 - of the JVM: do not wait
         sequences = java_class(self._spark, "scala.collection.immutable.ArraySeq")
-        rows = sequences.unsafeWrapArray(execution.executedPlan().executeCollect())
-        relation = java_class(self._spark, _LOCAL)
         none = java_class(self._spark, "scala.Option").apply(None)
+        relation = java_class(self._spark, _LOCAL)
         is_stream = False
-        local = relation(execution.analyzed().output(), rows, is_stream, none)
-        self._cached.pop().unpersist()
-        self._held.pop().unpersist(False)  # noqa: FBT003 - of the JVM: do not wait
-        return self._frame(local)
+        local = relation(plan.output(), sequences.unsafeWrapArray(found), is_stream, none)
+        return _Few(self._frame(local), rows)
+
+    def _size_of(self, rdd: Any) -> int:  # noqa: ANN401 - of the JVM
+        """Return how many bytes the executors hold of rows, as the driver knows it."""
+        master = java_class(self._spark, "org.apache.spark.SparkEnv").get().blockManager().master()
+        block = java_class(self._spark, "org.apache.spark.storage.RDDBlockId")
+        ask_executors = False
+        held = (
+            master.getBlockStatus(block(rdd.id(), part), ask_executors).values().toList()
+            for part in range(rdd.getNumPartitions())
+        )
+        each = (found.apply(place) for found in held for place in range(found.size()))
+        return sum(status.memSize() + status.diskSize() for status in each)
 
     def _frame(self, local: Any) -> DataFrame:  # noqa: ANN401 - of the JVM
         from pyspark.sql import DataFrame
 
         datasets = java_class(self._spark, "org.apache.spark.sql.classic.Dataset")
-        with active(self._spark):
+        with private_session.active(self._spark):
             found = datasets.ofRows(self._spark._jsparkSession, local)  # noqa: SLF001 - as above
         return DataFrame(found, self._spark)
 
@@ -237,14 +341,27 @@ class KeptRows:
         return self._measured(self._spark.sql(query), *measures)
 
     def _measured(self, frame: DataFrame, *measures: str) -> Row:
-        """Return aggregates over all rows, in one job instead of one for each stage."""
-        with set_for_now(self._spark, {_ADAPTIVE: "false"}):
+        """Return aggregates over all rows, in one job instead of one for each stage.
+
+        The conf is one of the session, so it stays while others plan queries.
+        """
+        with private_session.set_for_now(
+            self._spark, {_ADAPTIVE: "false"} if self._is_alone else {}
+        ):
             return frame.selectExpr(*measures).collect()[0]
 
     def _view(self, frame: DataFrame, name: str = "") -> str:
         name = name or self.new_view()
         frame.createOrReplaceTempView(name)
         return name
+
+
+def _end(
+    ended: SimpleQueue[tuple[str, Kept | BaseException | None]],
+    view: str,
+    outcome: Kept | BaseException | None,
+) -> None:
+    ended.put((view, outcome))
 
 
 def _is_local(plan: Any) -> bool:  # noqa: ANN401 - of the JVM

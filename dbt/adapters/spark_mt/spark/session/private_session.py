@@ -358,6 +358,18 @@ def active(spark: SparkSession) -> Iterator[None]:
 
 
 @contextmanager
+def interruptible(spark: SparkSession) -> Iterator[None]:
+    """Let `interruptAll` of a classic session find jobs of this thread that are no queries."""
+    tag = str(spark._jsparkSession.sessionJobTag())  # noqa: SLF001 - no public way to the tag
+    context = spark.sparkContext
+    context.addJobTag(tag)
+    try:
+        yield
+    finally:
+        context.removeJobTag(tag)
+
+
+@contextmanager
 def set_for_now(spark: SparkSession, confs: Mapping[str, str]) -> Iterator[None]:
     """Set confs of a session while the block runs."""
     before = {key: spark.conf.get(key, None) for key in confs}

@@ -25,6 +25,7 @@ from dbt.adapters.spark_mt.spark.query.query_relations import analysed, has_rows
 from dbt.adapters.spark_mt.spark.query.query_rows import raise_if_unfit
 from dbt.adapters.spark_mt.spark.query.version_rows import are_comparable
 from dbt.adapters.spark_mt.spark.session.input_size import sizes_of, total_of
+from dbt.adapters.spark_mt.spark.session.kept_rows import Wanted
 from dbt.adapters.spark_mt.spark.session.types import columns_of, ddl_type
 from dbt.adapters.spark_mt.spark.tables.stored_sums import SumsTables
 
@@ -283,29 +284,44 @@ class ResultChanges:
     ) -> dict[str, relation_states.RelationStates]:
         """Return what each table of the query was and is; its changes are computed once."""
         ranges = {str(r.table.name).lower(): r for r in self._rows.ranges(step.run, step.since)}
+        names = dict.fromkeys(scan.relation for scan in scans(tree.root))
+        followed = {
+            name: ranges[str(name).lower()] for name in names if str(name).lower() in ranges
+        }
+        changed = {name: kept.new_view() for name, r in followed.items() if not r.is_empty}
+        rows = kept.keep_all(
+            [
+                Wanted(self._changed(spark, followed[name]), view, _WEIGHTS)
+                for name, view in changed.items()
+            ]
+        )
         states = {}
-        for relation in dict.fromkeys(scan.relation for scan in scans(tree.root)):
-            range_ = ranges.get(str(relation).lower())
-            fixed = relation_states.RelationStates(
-                relation.sql, relation.sql
-            )  # read at versions of the query only
-            states[str(relation)] = self._state(spark, range_, kept, versions) if range_ else fixed
+        for name in names:
+            # one that is not followed is read at versions of the query only
+            states[str(name)] = relation_states.RelationStates(name.sql, name.sql)
+            if name in followed:
+                own = rows[changed[name]] if name in changed else None
+                states[str(name)] = self._state(spark, followed[name], own, versions)
         return states
 
+    def _changed(self, spark: SparkSession, range_: VersionRange) -> Sequence[str]:
+        """Return queries for the rows that a range added or removed, and how often."""
+        return self._tables.of(range_.table).changes(spark).weighted(range_, _WEIGHT)
+
     def _state(
-        self, spark: SparkSession, range_: VersionRange, kept: KeptRows, versions: VersionViews
+        self,
+        spark: SparkSession,
+        range_: VersionRange,
+        changed: Kept | None,
+        versions: VersionViews,
     ) -> relation_states.RelationStates:
         as_of = partial(versions.of, range_.table)
         now = as_of(range_.upto.version)
-        if range_.is_empty:
+        if changed is None or not changed.rows:
             return relation_states.RelationStates(now, now)
-        reader = self._tables.of(range_.table).changes(spark)
-        found = kept.keep_first(reader.weighted(range_, _WEIGHT), *_WEIGHTS)
-        if not found.rows:
-            return relation_states.RelationStates(now, now)
-        *columns, _ = spark.table(found.view).schema
-        added, removed = _bags(found, ", ".join(quote(field.name) for field in columns))
-        both = _with_signs(found, columns) if added and removed else ""
+        *columns, _ = spark.table(changed.view).schema
+        added, removed = _bags(changed, ", ".join(quote(field.name) for field in columns))
+        both = _with_signs(changed, columns) if added and removed else ""
         before, after = range_.after.version, range_.upto.version
         if self._tables.history(range_.table).keeps_columns(range_.table, before, after):
             earlier = as_of(before)
@@ -354,11 +370,9 @@ def _shared_once(
     """Make the versions that the queries of a change read, and the relations that they share."""
     texts = (found.added, found.removed, found.both, found.keys, found.unknown)
     versions.make(*texts, *(each.query for each in found.shared))
-    for each in found.shared:
-        if each.is_view:
-            kept.define(each.query, each.name)
-        else:
-            kept.keep(each.query, view=each.name)
+    kept.keep_all(
+        [Wanted((each.query,), each.name, (), each.reads, each.is_view) for each in found.shared]
+    )
     return found
 
 
