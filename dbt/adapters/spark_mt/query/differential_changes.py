@@ -698,22 +698,18 @@ class _Below:
 
     def _next(self, only_changed: Callable[[ops.Join], ops.Operator | None]) -> _Below | None:
         """Return the operator below this one; None where its rows are not those of this one."""
-        found = None
+        if (passed := _passed(self.node)) is not None:
+            rows, values = passed
+            is_filtered = self.is_filtered or isinstance(self.node, ops.Filter)
+            return replace(self, node=rows, key=_over(self.key, values), is_filtered=is_filtered)
         match self.node:
-            case ops.Filter(input=rows):
-                found = replace(self, node=rows, is_filtered=True)
-            case ops.Sort(input=rows):
-                found = replace(self, node=rows)
             case ops.Generate(input=rows, generator=generator) if not generator.keys:
-                found = replace(self, node=rows, generators=(*self.generators, self.node))
-            case ops.Project(input=rows, columns=columns) if not _has_time_window(columns):
-                key = _over(self.key, exprs.values_of(columns))
-                found = replace(self, node=rows, key=key)
+                return replace(self, node=rows, generators=(*self.generators, self.node))
             case ops.Join() if (side := only_changed(self.node)) is not None:
                 generated = {a.key for each in self.generators for a in each.generated}
                 if all(each.keys <= ops.keys_in(side) | generated for each in self.key):
-                    found = replace(self, node=side, is_filtered=True)
-        return found
+                    return replace(self, node=side, is_filtered=True)
+        return None
 
     def generating(self, rows: ops.Operator) -> ops.Operator:
         """Return rows that are repeated as those of the operator are."""
@@ -749,15 +745,13 @@ class _Left:
     @property
     def below(self) -> _Left | None:
         """The rows that the operator filters, sorts or shows."""
-        match self.node:
-            case ops.Filter(input=rows, condition=condition):
-                return replace(self, node=rows, conditions=(*self.conditions, condition))
-            case ops.Sort(input=rows):
-                return replace(self, node=rows)
-            case ops.Project(input=rows, columns=columns) if not _has_time_window(columns):
-                below = self._over(rows, exprs.values_of(columns))
-                return below if below.has_keys else None
-        return None
+        passed = _passed(self.node)
+        if passed is None:
+            return None
+        found = self._over(*passed)
+        if isinstance(self.node, ops.Filter):
+            found = replace(found, conditions=(*found.conditions, self.node.condition))
+        return found if found.has_keys else None
 
     def of_branch(self, branch: ops.Operator) -> _Left:
         """Return the rows of a branch of a union."""
@@ -776,6 +770,16 @@ class _Left:
         there = ops.keys_in(self.node)
         found = [each for each in reversed(self.conditions) if each.keys <= there]
         return ops.Filter(rows, exprs.all_of(found)) if found else rows
+
+
+def _passed(node: ops.Operator) -> tuple[ops.Operator, Mapping[str, exp.Expr]] | None:
+    """Return what an operator filters, sorts or shows, and its columns over that."""
+    match node:
+        case ops.Filter(input=rows) | ops.Sort(input=rows):
+            return rows, {}
+        case ops.Project(input=rows, columns=columns) if not _has_time_window(columns):
+            return rows, exprs.values_of(columns)
+    return None
 
 
 def _has_time_window(columns: Iterable[exprs.Named]) -> bool:
