@@ -8,6 +8,7 @@ import pytest
 
 from dbt.adapters.spark_mt.query import operators as ops
 from dbt.adapters.spark_mt.query.differential_changes import Changes
+from dbt.adapters.spark_mt.query.expressions import Attribute
 from dbt.adapters.spark_mt.query.relation_states import SourceChange, StateOf
 from dbt.adapters.spark_mt.query.shared_rows import SharedRows
 from tests.support.differential_cases import TABLES, Case
@@ -105,10 +106,42 @@ def test_asked_for_rows_are_a_relation_even_if_they_are_read_once():
     assert len(relations) == 2
 
 
-def test_a_relation_names_those_that_it_reads():
-    rows = Rows("SELECT k, count(*) AS n FROM u GROUP BY k")
-    inner = ops.Shared(Case("SELECT a FROM t", {}, {}).tree.root)
-    outer = ops.Shared(ops.Distinct(inner))
+ONE = ops.Values("VALUES (1)", (Attribute(900, "one"),))
+
+
+def relations_of(*roots):
     names = (f"rows_{number}" for number in count())
-    found = SharedRows([outer], rows.inputs | {0: "t_added"}, names.__next__).relations
+    return SharedRows(roots, {0: "t_added"}, names.__next__).relations
+
+
+def asked():
+    return ops.Shared(Case("SELECT a FROM t", {}, {}).tree.root)
+
+
+def test_a_relation_names_those_that_it_reads():
+    inner = asked()
+    found = relations_of(ops.Shared(ops.Union((inner, inner), inner.output)))
     assert [each.reads for each in found] == [frozenset(), {found[0].name}]
+
+
+def test_rows_that_one_relation_alone_adds_to_others_are_computed_with_it():
+    inner = asked()
+    united = ops.Distinct(ops.Union((inner, ONE), inner.output))
+    (found,) = relations_of(ops.Shared(united))
+    assert "t_added" in found.query
+    assert found.reads == frozenset()
+
+
+@pytest.mark.parametrize(
+    "reader",
+    [
+        lambda inner: ops.Shared(ops.Join(ONE, inner, ops.JoinKind.SEMI, ())),
+        lambda inner: ops.Shared(ops.Aggregate(inner, (), ())),
+        ops.Distinct,
+    ],
+    ids=["a join", "an aggregate", "no relation"],
+)
+def test_other_rows_that_are_asked_for_stay_relations(reader):
+    """A join gains from knowing how few they are; several statements may read what is none."""
+    inner = asked()
+    assert relations_of(reader(inner))[0].query == relations_of(inner)[0].query

@@ -2,7 +2,8 @@
 
 Two operators have the same rows if their SQL differs in the identities of attributes only, as where
 a query uses a CTE twice. Rows that read whole relations are computed once where they are about as
-few as the changed ones. More rows are a view, so that their SQL is written and analysed once.
+few as the changed ones. More rows are a view, so that their SQL is written and analysed once. Rows
+that one relation alone adds to others, without a join, are computed with it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
 _IDENTITY = re.compile(r"#\d+`")
+_UNITING = (ops.Union, ops.Distinct, ops.Project, ops.Filter)
+"""Operators over whose inputs nothing is gained by knowing how few they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +112,12 @@ class SharedRows:
 
     def _shared(self, roots: Iterable[int]) -> list[int]:
         """Return the numbers of the rows that become relations, in ascending order."""
-        reads = Counter(roots)
+        reads, united = Counter(roots), set()
         for number in reversed(range(len(self._computed))):
             node = self._computed[number]
-            if number not in self._asked and reads[number] > 1:
+            if number in united and reads[number] == 1:
+                self._asked.discard(number)
+            elif number not in self._asked and reads[number] > 1:
                 whole = sum(map(is_whole, ops.scans(node)))
                 if whole and _are_few(node):
                     self._asked.add(number)
@@ -120,9 +125,13 @@ class SharedRows:
                     self._asked.add(number)
                     self._viewed.add(number)
             times = 1 if number in self._asked else reads[number]
+            is_kept = number in self._asked and number not in self._viewed
             inputs = node.inputs[:1] if _is_correlated(node) else node.inputs
             for each in inputs:
-                reads[self._number(each)] += times
+                below = self._number(each)
+                reads[below] += times
+                if isinstance(node, _UNITING) and (is_kept or number in united):
+                    united.add(below)
         return sorted(number for number in self._asked if reads[number])
 
     def _reading(self, node: ops.Operator) -> ops.Operator:
@@ -130,6 +139,8 @@ class SharedRows:
         number = self._number(node)
         if number in self._asked:
             return ops.Shared(node, number)
+        while isinstance(node, ops.Shared):
+            node = node.rows
         return node.over(*map(self._reading, node.inputs)) if node.inputs else node
 
 
