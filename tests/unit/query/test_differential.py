@@ -370,6 +370,13 @@ def test_totals_of_a_union_are_found_by_the_keys_of_its_parts():
     assert len(re.findall(r"\bt_(before|after)\b", texts)) == 1
 
 
+@pytest.mark.parametrize("rows", ["t", "t JOIN w ON t.b = w.k", "(SELECT * FROM t WHERE b > 1) t"])
+def test_rows_that_stayed_are_read_after_the_change_only_to_find_keys(rows):
+    """The others of before are in the change, which is computed anyway."""
+    query = f"SELECT b, count(*) AS n FROM {rows} LEFT SEMI JOIN u ON t.a = u.k GROUP BY b"
+    assert "t_before" not in "".join(texts_of(change_of(query, changed=("t", "u", "w"))))
+
+
 def test_what_did_not_change_is_joined_once_to_find_keys():
     """To the changed rows, to the rows before and after, and to the rows with the keys."""
     query = "SELECT n, count(*) AS c FROM t JOIN w ON t.b = w.k LEFT SEMI JOIN u ON t.a = u.k"

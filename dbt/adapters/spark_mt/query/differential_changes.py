@@ -597,13 +597,23 @@ class Changes:
             return differential_keys.restricted(self.after(node), pairs, keys)
         rows = self._only_changed(node) if isinstance(node, ops.Join) else None
         if rows is None or not all(ours.keys <= ops.keys_in(rows) for ours, _ in pairs):
-            both = (
-                differential_keys.restricted(at(node), pairs, keys)
-                for at in (self.after, self.before)
-            )
-            return ops.Union(tuple(both), node.output)
+            after = differential_keys.restricted(self.after(node), pairs, keys)
+            return ops.Union((after, *self._lost(node, pairs, keys)), node.output)
         below = self._ever(rows, pairs, keys)
         return node.over(*(below if each is rows else self.after(each) for each in node.inputs))
+
+    def _lost(
+        self, node: ops.Operator, pairs: tuple[differential_keys.Pair, ...], keys: ops.Operator
+    ) -> tuple[ops.Operator, ...]:
+        """Return the rows of an operator before that have one of some keys, unless they stayed.
+
+        Those that changed have such a key, and are there. Others may be among them.
+        """
+        if any(map(self.is_partitioned, ops.walk(node))):
+            return (differential_keys.restricted(self.before(node), pairs, keys),)
+        change = self.of(node)
+        lost = (change.removed, change.both)
+        return tuple(ops.Project(rows, exprs.passed_on(node.output)) for rows in lost if rows)
 
     def _may_gain_partners(self, node: ops.Operator) -> TypeGuard[ops.Join]:
         """Whether an operator keeps rows of its left input for partners that changed."""
