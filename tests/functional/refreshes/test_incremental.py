@@ -9,6 +9,7 @@ import pytest
 from dbt.adapters.spark_mt.api import MaterializedTables
 from dbt.adapters.spark_mt.definition.errors import ConstraintViolatedError, InvalidDefinitionError
 from dbt.adapters.spark_mt.execution.results import RefreshResult
+from dbt.adapters.spark_mt.spark.session import kept_rows
 from dbt.adapters.spark_mt.spark.session.kept_rows import KeptRows
 from dbt.adapters.spark_mt.spark.tables import result_changes
 from dbt.adapters.spark_mt.spark.tables.result_changes import ResultChanges, TableChange
@@ -420,9 +421,10 @@ def test_rows_that_are_kept_are_released(tables, monkeypatch):
     release = KeptRows.release
 
     def released(self):
-        held.extend(rdd.id() for rdd in self._held)
+        held.extend(self._held)
         release(self)
 
+    monkeypatch.setattr(kept_rows, "FEW_ROWS", -1)  # the driver keeps none
     monkeypatch.setattr(KeptRows, "release", released)
     refreshed(tables, *CHANGES)
     assert held
