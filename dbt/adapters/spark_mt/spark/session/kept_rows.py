@@ -117,7 +117,6 @@ class KeptRows:
         self._cached: list[DataFrame] = []
         self._held: dict[int, Any] = {}
         self._is_in_driver = not private_session.is_connect(spark)
-        self._is_alone = True
         if spark.conf.get(_THRESHOLD) == _DEFAULT_THRESHOLD:
             spark.conf.set(_THRESHOLD, str(self._most_broadcast()))
         if self._is_in_driver:
@@ -139,14 +138,10 @@ class KeptRows:
         Returns:
             The results that were computed, by the names of their views.
         """
-        if not self._is_in_driver or len(wanted) <= 1:
-            found = {each.view: self._kept(each) for each in wanted}
+        if self._is_in_driver and len(wanted) > 1:
+            found = self._kept_at_once({each.view: each for each in wanted})
         else:
-            self._is_alone = False
-            try:
-                found = self._kept_at_once({each.view: each for each in wanted})
-            finally:
-                self._is_alone = True
+            found = {each.view: self._kept(each) for each in wanted}
         return {view: kept for view, kept in found.items() if kept is not None}
 
     def _kept_at_once(self, wanted: Mapping[str, Wanted]) -> dict[str, Kept | None]:
@@ -212,13 +207,17 @@ class KeptRows:
         """
         frame = self._checkpoint(query)
         few = self._few(frame)
-        if few is None:
-            frame = frame.persist()
-            self._cached.append(frame)
+        if few is not None:
+            values = list(few.frame.selectExpr(*measures).collect()[0]) if measures else []
+            return Kept(self._view(few.frame, view), few.rows, tuple(values))
+        frame = frame.persist()
+        self._cached.append(frame)
+        if not self._is_in_driver:
             rows, *values = self._measured(frame, "count(*)", *measures)
-            return Kept(self._view(frame, view), rows, tuple(values))
-        values = list(few.frame.selectExpr(*measures).collect()[0]) if measures else []
-        return Kept(self._view(few.frame, view), few.rows, tuple(values))
+        else:
+            self._fill_cache(frame)
+            rows, *values = frame.selectExpr("count(*)", *measures).collect()[0]
+        return Kept(self._view(frame, view), rows, tuple(values))
 
     def define(self, query: str, view: str) -> None:
         """Name a query, which is analysed once and which each reader computes.
@@ -316,6 +315,17 @@ class KeptRows:
         local = relation(plan.output(), sequences.unsafeWrapArray(found), is_stream, none)
         return _Few(self._frame(local), rows)
 
+    def _fill_cache(self, frame: DataFrame) -> None:
+        """Let the executors cache all rows of a frame.
+
+        It is no query: adaptive execution reads a cache in several jobs, and has taken one that
+        was being filled for an empty one (SPARK-57547). To leave it off would be a conf of the
+        session, in which others plan meanwhile.
+        """
+        plan: Any = frame._jdf.queryExecution().withCachedData()  # noqa: SLF001 - no public way
+        with private_session.interruptible(self._spark):
+            plan.cacheBuilder().cachedColumnBuffers().count()
+
     def _size_of(self, rdd: Any) -> int:  # noqa: ANN401 - of the JVM
         """Return how many bytes the executors hold of rows, as the driver knows it."""
         master = java_class(self._spark, "org.apache.spark.SparkEnv").get().blockManager().master()
@@ -341,13 +351,8 @@ class KeptRows:
         return self._measured(self._spark.sql(query), *measures)
 
     def _measured(self, frame: DataFrame, *measures: str) -> Row:
-        """Return aggregates over all rows, in one job instead of one for each stage.
-
-        The conf is one of the session, so it stays while others plan queries.
-        """
-        with private_session.set_for_now(
-            self._spark, {_ADAPTIVE: "false"} if self._is_alone else {}
-        ):
+        """Return aggregates over all rows, in one job instead of one for each stage."""
+        with private_session.set_for_now(self._spark, {_ADAPTIVE: "false"}):
             return frame.selectExpr(*measures).collect()[0]
 
     def _view(self, frame: DataFrame, name: str = "") -> str:
