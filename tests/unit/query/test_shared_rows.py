@@ -101,8 +101,7 @@ def test_rows_with_other_columns_are_others():
 
 def test_asked_for_rows_are_a_relation_even_if_they_are_read_once():
     rows = Rows(FEW)
-    asked = ops.Shared(Case("SELECT a FROM t", {}, {}).tree.root)
-    relations, _ = rows.shared(asked)
+    relations, _ = rows.shared(asked())
     assert len(relations) == 2
 
 

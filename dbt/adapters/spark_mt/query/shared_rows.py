@@ -74,15 +74,14 @@ class SharedRows:
         self._names: dict[int, str] = {}
         self.relations: list[SharedRelation] = []
         """The relations, each after those that it reads."""
-        names: dict[int, str] = {}
         for number in self._shared([self._number(root) for root in roots]):
             node = self._computed[number]
             rows = node.over(*map(self._reading, node.inputs))
             text = render(rows, inputs, self._names)
-            numbers = {each.number for each in ops.walk(rows) if isinstance(each, ops.Shared)}
-            reads = frozenset(names[each] for each in numbers)
+            read = {self._names[n.number] for n in ops.walk(rows) if isinstance(n, ops.Shared)}
+            reads = frozenset(each.name for each in self.relations if quote(each.name) in read)
             found = SharedRelation(new_name(), text, number in self._viewed, reads)
-            names[number], self._names[number] = found.name, quote(found.name)
+            self._names[number] = quote(found.name)
             self.relations.append(found)
 
     def text(self, root: ops.Operator) -> str:

@@ -297,11 +297,11 @@ class ResultChanges:
         )
         states = {}
         for name in names:
-            # one that is not followed is read at versions of the query only
-            states[str(name)] = relation_states.RelationStates(name.sql, name.sql)
             if name in followed:
                 own = rows[changed[name]] if name in changed else None
                 states[str(name)] = self._state(spark, followed[name], own, versions)
+            else:  # read at versions of the query only
+                states[str(name)] = relation_states.RelationStates(name.sql, name.sql)
         return states
 
     def _changed(self, spark: SparkSession, range_: VersionRange) -> Sequence[str]:
