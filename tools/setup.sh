@@ -47,6 +47,8 @@ make_venv() {
     .venv/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt uv
     .venv/bin/uv pip install --quiet --python .venv/bin/python \
         --constraint constraints.txt --build-constraint constraints.txt --editable '.[dev]'
+    # A registry may have PySpark built again for each environment: 1.4 GB each, which fill the disk of a CI machine.
+    [ -z "${CI:-}" ] || .venv/bin/uv cache prune --quiet
 }
 
 # Beside what fetches the jars, which leaves a core idle. Some files are templates and no Python.
