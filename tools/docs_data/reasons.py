@@ -283,8 +283,9 @@ _NOT_DERIVED = {
     "last ones took and the number of source rows.",
     "ESTIMATE": "How long a refresh takes by each strategy, by how long the last ones took "
     "and the number of source rows.",
-    "OLD_DURATION": "The last recompute was the first build, or more than 20 refreshes ago, and "
-    "refreshes by changes are less than twice as fast.",
+    "OLD_DURATION": "The last recompute was one of the first refreshes of its process, and "
+    "refreshes by changes are less than 3 times as fast. Or it was more than 20 refreshes ago, and "
+    "they are less than 1.5 times as fast.",
     "SMALL_CHANGE": "About how many rows of the sources changed, as their logs report.",
     "RULES": "Rules by which the change follows from those of the sources.",
     "INCOMPARABLE_TYPE": "A column has a type whose values Spark cannot compare, such as MAP.",

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from dbt.adapters.spark_mt.definition.columns import QueryContext
-from dbt.adapters.spark_mt.execution.context import DeferredRows, ExecutionContext, run_sequential
+from dbt.adapters.spark_mt.execution.context import (
+    CommittedRefreshes,
+    DeferredRows,
+    ExecutionContext,
+    run_sequential,
+)
 from dbt.adapters.spark_mt.execution.environment import Environment
 from dbt.adapters.spark_mt.execution.leases import Managers
 from dbt.adapters.spark_mt.execution.up_to_date import UpToDateTables
@@ -73,6 +78,7 @@ class MemoryEnvironment:
         processes: Says which owners of refreshes are gone.
         leases: Where managers record that they hold a catalog.
         heartbeat: Writes heartbeats of running refreshes.
+        committed: Counts the refreshes, the first of which are those of a cold process.
         streams: Runs the streams of hosted tables.
         storage: Records how tables are maintained.
         verifications: Verifies commits as soon as they are made.
@@ -96,6 +102,7 @@ class MemoryEnvironment:
         self.processes = MemoryProcesses()
         self.leases = MemoryLeases()
         self.heartbeat = ManualHeartbeat()
+        self.committed = CommittedRefreshes()
         self.streams = MemoryStreamRunner(Ports(self.catalog, sources, self._content, now_ms))
         store = MemoryTableStore(self.catalog, lambda: self.context)
         self.storage = MemoryStorage()
@@ -131,6 +138,7 @@ class MemoryEnvironment:
             processes=self.processes,
             heartbeat=self.heartbeat,
             run_both=run_sequential,
+            committed=self.committed,
             is_cancellation=_is_interruption,
         )
 

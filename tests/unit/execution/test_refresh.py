@@ -241,18 +241,35 @@ def test_a_small_change_is_applied_and_a_large_one_is_not(tables):
 
 @pytest.mark.usefixtures("any_size")
 def test_commits_repeat_how_long_the_other_strategies_took(tables):
-    """The first build counts as one of 20 refreshes ago: it may have taken longer than others."""
+    """So they do of what was measured in a process that had just started."""
     incremental(tables)
     for times in (1, 2):
         tables.append("orders", [(1, DAY_1, 5)])
         assert refresh(tables).strategy == "differential"
         last = tables.stored("t").last_refresh
-        assert last.repeated == times
-        assert [(e.strategy, e.ago) for e in last.earlier] == [("recompute", 20 + times)]
+        assert (last.repeated, last.is_cold) == (times, True)
+        assert [(e.strategy, e.ago, e.is_cold) for e in last.earlier] == [
+            ("recompute", times, True)
+        ]
     forced(tables)
     last = tables.stored("t").last_refresh
-    assert (last.strategy, last.repeated) == ("recompute", 1)
-    assert [(e.strategy, e.ago) for e in last.earlier] == [("differential", 1)]
+    assert (last.strategy, last.repeated, last.is_cold) == ("recompute", 1, False)
+    assert [(e.strategy, e.ago, e.is_cold) for e in last.earlier] == [("differential", 1, True)]
+
+
+@pytest.mark.usefixtures("any_size")
+def test_a_refresh_that_fails_is_not_one_after_which_a_process_is_warm(tables):
+    incremental(tables)
+    environment = tables.environment
+    error = conditions.OUTCOME_UNKNOWN(table=T, gone="Spark", problem="gone")
+    tables.environment = replace(environment, runner=NoChanges(environment.runner, error))
+    tables.append("orders", [(1, DAY_1, 5)])
+    for _ in range(5):
+        with raises(conditions.OUTCOME_UNKNOWN):
+            refresh(tables)
+    tables.environment = environment
+    refresh(tables)
+    assert tables.stored("t").last_refresh.is_cold
 
 
 @pytest.mark.usefixtures("any_size")

@@ -282,6 +282,21 @@ COMMITS: dict[str, CommitMetadata] = {
             source_rows=6_000,
         ),
     ),
+    "in a process that had just started": CommitMetadata(
+        table_id=_ID,
+        kind=CommitKind.CONTENT,
+        seq=9,
+        generation=2,
+        positions=POSITIONS,
+        refresh=replace(
+            _REFRESH,
+            earlier=(
+                EarlierRefresh("recompute", 5_200, 4, None, is_cold=True),
+                EarlierRefresh("incremental/differential", 1_200, 5, 60, is_cold=False),
+            ),
+            is_cold=True,
+        ),
+    ),
     "everything": CommitMetadata(
         table_id=_ID,
         kind=CommitKind.CONTENT,

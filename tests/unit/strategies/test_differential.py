@@ -128,6 +128,9 @@ def test_small_sources_and_large_changes_are_read_whole_unless_the_option_is_str
         assert (choice.strategy, choice.reasons[0].code) == (NAME, code)
 
 
+COLD, COLD_CHANGES = Cost(10.0, ago=2, is_cold=True), Cost(30.0, repeated=2, is_cold=True)
+
+
 @pytest.mark.parametrize(
     ("costs", "code"),
     [
@@ -146,8 +149,15 @@ def test_small_sources_and_large_changes_are_read_whole_unless_the_option_is_str
         ({"recompute": Cost(10.0, ago=20), NAME: Cost(9.0, repeated=20)}, "SMALL_CHANGE"),
         ({"recompute": Cost(10.0, ago=21), NAME: Cost(6.7, repeated=21)}, "OLD_DURATION"),
         ({"recompute": Cost(10.0, ago=21), NAME: Cost(6.6, repeated=21)}, "SMALL_CHANGE"),
-        ({"recompute": Cost(10.0, ago=22), NAME: Cost(3.4, repeated=2)}, "OLD_DURATION"),
-        ({"recompute": Cost(10.0, ago=22), NAME: Cost(3.3, repeated=2)}, "SMALL_CHANGE"),
+        ({"recompute": COLD, NAME: Cost(3.4, repeated=2)}, "OLD_DURATION"),
+        ({"recompute": COLD, NAME: Cost(3.3, repeated=2)}, "SMALL_CHANGE"),
+        ({"recompute": COLD, NAME: Cost(3.4, repeated=2, is_cold=True)}, "SMALL_CHANGE"),
+        ({"recompute": COLD, NAME: Cost(13.0, repeated=2, is_cold=True)}, "CHANGES_TOOK_LONGER"),
+        ({"recompute": COLD, NAME: Cost(3.4, repeated=1)}, "SMALL_CHANGE"),
+        ({"recompute": replace(COLD, ago=0), NAME: Cost(3.4, ago=1)}, "SMALL_CHANGE"),
+        ({"recompute": Cost(10.0, ago=2), NAME: COLD_CHANGES}, "SMALL_CHANGE"),
+        ({"recompute": Cost(10.0, ago=21), NAME: COLD_CHANGES}, "OLD_DURATION"),
+        ({"recompute": Cost(9.0, ago=2), NAME: COLD_CHANGES}, "CHANGES_TOOK_LONGER"),
         ({"recompute": Cost(3.0, ago=20)}, "SMALL_CHANGE"),
         ({"recompute": Cost(2.5, repeated=1)}, "CHANGES_WOULD_TAKE_LONGER"),
         ({NAME: Cost(30.0, repeated=2)}, "SMALL_CHANGE"),

@@ -99,6 +99,8 @@ class RefreshMetadata:
         earlier: The last refresh by each other strategy.
         source_rows: How many rows of the sources it was about; None where a release before did not
             store it.
+        is_cold: Whether it was one of the first of its process; None where a release before did not
+            store it.
     """
 
     refresh_id: str
@@ -108,6 +110,7 @@ class RefreshMetadata:
     repeated: int = 1
     earlier: tuple[EarlierRefresh, ...] = ()
     source_rows: int | None = None
+    is_cold: bool | None = None
     unknown_keys: Unknown = field(default_factory=dict, compare=False, repr=False)
 
 
@@ -196,12 +199,17 @@ def _refresh(refresh: RefreshMetadata) -> dict[str, Any]:
         document["earlier"] = [_earlier(each) for each in refresh.earlier]
     if refresh.source_rows is not None:
         document["source_rows"] = refresh.source_rows
+    if refresh.is_cold is not None:
+        document["cold"] = refresh.is_cold
     return document
 
 
 def _earlier(refresh: EarlierRefresh) -> list[Any]:
-    rows = [] if refresh.source_rows is None else [refresh.source_rows]
-    return [refresh.strategy, refresh.duration_ms, refresh.ago, *rows]
+    facts = [refresh.strategy, refresh.duration_ms, refresh.ago, refresh.source_rows]
+    facts.append(refresh.is_cold)
+    while facts[-1] is None:
+        facts.pop()
+    return facts
 
 
 def _read_refresh(document: dict[str, Any]) -> RefreshMetadata:
@@ -212,7 +220,8 @@ def _read_refresh(document: dict[str, Any]) -> RefreshMetadata:
         started_at_ms=document["started_at_ms"],
         repeated=int(document.get("repeated", 1)),
         source_rows=document.get("source_rows"),
-        earlier=tuple(EarlierRefresh(*each[:4]) for each in document.get("earlier", ())),
+        is_cold=document.get("cold"),
+        earlier=tuple(EarlierRefresh(*each[:5]) for each in document.get("earlier", ())),
     )
     unknown = unknown_keys(document, _refresh(refresh))
     return replace(refresh, unknown_keys=unknown) if unknown else refresh

@@ -160,12 +160,14 @@ class EarlierRefresh:
         duration_ms: From the moment at which it read the positions to its commit.
         ago: How many refreshes came after it.
         source_rows: How many rows of the sources it was about; None where that was not known.
+        is_cold: As that of `LastRefresh`.
     """
 
     strategy: str
     duration_ms: int
     ago: int
     source_rows: int | None = None
+    is_cold: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,6 +268,8 @@ class LastRefresh:
         repeated: How many refreshes in a row used the strategy, this one included.
         earlier: The last refresh by each other strategy.
         source_rows: How many rows of the sources it was about; None where that was not known.
+        is_cold: Whether it was one of the first of its process, which take longer than later ones;
+            None where a release before did not store it.
         unknown_keys: What a newer release stored of it in addition.
     """
 
@@ -278,6 +282,7 @@ class LastRefresh:
     repeated: int = 1
     earlier: tuple[EarlierRefresh, ...] = ()
     source_rows: int | None = None
+    is_cold: bool | None = None
     unknown_keys: Unknown = field(default_factory=dict, compare=False, repr=False)
 
 

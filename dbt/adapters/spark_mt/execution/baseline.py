@@ -142,19 +142,21 @@ def reading(run: RefreshRun, definition: ResolvedDefinition, analyzed: AnalyzedQ
 def costs_of(table: StoredTable) -> dict[str, strategy.Cost]:
     """Return the cost of a table's last refresh by each strategy.
 
-    The first build counts as an old refresh. It may have the start of the JVM in it, so its
-    duration is measured again if that may matter.
+    Where a release before did not store whether its process was cold, the first build counts as
+    cold: it may have the start of the JVM in it.
     """
     last = table.last_refresh
     if last is None:
         return {}
     seconds = max(0, last.committed_at_ms - last.started_at_ms) / 1000
     earlier = {
-        e.strategy: strategy.Cost(e.duration_ms / 1000, None, 0, e.ago, e.source_rows)
+        e.strategy: strategy.Cost(
+            e.duration_ms / 1000, None, 0, e.ago, e.source_rows, is_cold=bool(e.is_cold)
+        )
         for e in last.earlier
     }
-    ago = strategy.REMEMBERED if last.trigger == CREATED else 0
-    own = strategy.Cost(seconds, last.rows, last.repeated, ago, last.source_rows)
+    is_cold = last.trigger == CREATED if last.is_cold is None else last.is_cold
+    own = strategy.Cost(seconds, last.rows, last.repeated, 0, last.source_rows, is_cold=is_cold)
     return earlier | {last.strategy: own}
 
 

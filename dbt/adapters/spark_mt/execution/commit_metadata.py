@@ -58,7 +58,9 @@ def _content(step: steps.Fill | steps.ApplyChanges | steps.WriteBatch) -> Commit
     others = dict(run.choice.costs)
     repeated = 1 + others.pop(run.strategy, Cost()).repeated
     earlier = tuple(
-        EarlierRefresh(name, round(cost.seconds * 1000), cost.ago + 1, cost.source_rows)
+        EarlierRefresh(
+            name, round(cost.seconds * 1000), cost.ago + 1, cost.source_rows, cost.is_cold
+        )
         for name, cost in others.items()
         if cost.seconds is not None
     )
@@ -77,6 +79,7 @@ def _content(step: steps.Fill | steps.ApplyChanges | steps.WriteBatch) -> Commit
             repeated,
             earlier,
             run.choice.source_rows,
+            run.is_cold,
         ),
         stream=step.stream if isinstance(step, steps.WriteBatch) else None,
         foreign=() if isinstance(step, steps.Fill) else step.foreign,
@@ -95,5 +98,6 @@ def _kept_metadata(refresh: LastRefresh | None) -> RefreshMetadata | None:
         refresh.repeated,
         refresh.earlier,
         refresh.source_rows,
+        refresh.is_cold,
         refresh.unknown_keys,
     )

@@ -39,6 +39,8 @@ FIGURES_MS = 60_000
 """How long figures wait after the last write."""
 MOST_ROWS = 500
 """The largest number of rows in one commit: they are literals of one statement."""
+_FIRST = 3
+"""How many refreshes of a process take clearly longer than later ones of the same tables."""
 _START_TIME = 19
 """Index of the start time among the fields of `/proc/<pid>/stat` after the command's name."""
 
@@ -104,6 +106,7 @@ class ExecutionContext:
         processes: Identifies the process that writes the rows.
         heartbeat: Records repeatedly that a refresh is still running.
         run_both: Runs the writes of records and the other work, one after the other or in parallel.
+        committed: The refreshes that this process committed.
         is_cancellation: Whether an error means that a user stopped the statement.
     """
 
@@ -112,7 +115,26 @@ class ExecutionContext:
     processes: Processes
     heartbeat: Heartbeat
     run_both: RunBoth
+    committed: CommittedRefreshes
     is_cancellation: Callable[[BaseException], bool]
+
+
+class CommittedRefreshes:
+    """The number of refreshes that a process committed; safe for several threads."""
+
+    def __init__(self) -> None:
+        self._number = 0
+        self._lock = Lock()
+
+    def add(self) -> None:
+        """Count one."""
+        with self._lock:
+            self._number += 1
+
+    @property
+    def are_first(self) -> bool:
+        """Whether the JVM still loads and compiles code that each refresh needs."""
+        return self._number < _FIRST
 
 
 class ThreadedHeartbeat:

@@ -155,7 +155,10 @@ class Environment:
         """
         started = self.now_ms()
         positions = self.sources.positions(analyzed.sources)
-        run = RefreshRun(self.new_id(), trigger, positions, started, analyzed.sources)
+        is_cold = self.execution_context.committed.are_first
+        run = RefreshRun(
+            self.new_id(), trigger, positions, started, analyzed.sources, is_cold=is_cold
+        )
         if definition is None:
             return run
         return replace(run, choice=choose(definition, analyzed, baseline))

@@ -167,6 +167,7 @@ def perform(plan: steps.Plan, environment: Environment) -> StepResult:
         heartbeat.stop()
         recorder.fail(error)
         raise
+    execution_context.committed.add()
     return replace(result, warnings=(*result.warnings, *recorder.problems))
 
 

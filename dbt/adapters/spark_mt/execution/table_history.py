@@ -145,6 +145,7 @@ class History:
             repeated=refresh.repeated,
             earlier=refresh.earlier,
             source_rows=refresh.source_rows,
+            is_cold=refresh.is_cold,
             unknown_keys=refresh.unknown_keys,
         )
 

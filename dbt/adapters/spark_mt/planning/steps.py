@@ -109,6 +109,7 @@ class RefreshRun:
         scheduled_at_ms: The scheduled time that it stands for; None where no schedule asked.
         tree: The operators of the query, for a run that derives the change of the result.
         columns: The columns that the query reads, as of `columns_read`.
+        is_cold: Whether it is one of the first refreshes of its process.
     """
 
     refresh_id: str
@@ -122,6 +123,7 @@ class RefreshRun:
     scheduled_at_ms: int | None = None
     tree: Tree | None = None
     columns: Mapping[str, Collection[str]] = field(default_factory=dict)
+    is_cold: bool = False
 
     @property
     def strategy(self) -> str:

@@ -67,6 +67,8 @@ _SHOWN = ("spark.sql.session.timeZone", "spark.redaction.regex")
 
 
 _READING: WeakKeyDictionary[SparkSession, SparkSession] = WeakKeyDictionary()
+_COMMITTED = context.CommittedRefreshes()
+"""The refreshes of this process, whatever session committed them."""
 
 
 def utc_now() -> datetime:
@@ -370,6 +372,7 @@ def _execution_context(log: SparkSystemLog, now_ms: Callable[[], int]) -> contex
         processes=context.LocalProcesses(),
         heartbeat=context.ThreadedHeartbeat(),
         run_both=context.run_parallel,
+        committed=_COMMITTED,
         is_cancellation=_is_cancellation,
     )
 

@@ -49,9 +49,9 @@ _TRIALS = 2
 _LONGEST_TRIAL = 3
 """How many times as long as a recompute the first refresh in a row may take to be followed by a
 second: to build sums as well takes no longer than that."""
-_CLEARLY, _CLEARLY_OF_BUILD = 1.5, 3.0
-"""How many times as fast as an old recompute, and as the first build, refreshes by changes must be
-for that not to be measured again. A build in a JVM that just started takes three times as long."""
+_CLEARLY, _CLEARLY_OF_COLD = 1.5, 3.0
+"""How many times as fast as an old recompute, and as one of a cold process, refreshes by changes
+must be for that not to be measured again. A JVM that just started takes three times as long."""
 _UNTRIED_S, _UNTRIED_ROW_S = 2.0, 5e-6
 """How many seconds refreshes by changes are taken to need before one was made: in all, and more for
 each changed row. A first one also does work that no later one does."""
@@ -345,10 +345,14 @@ def _was_slower(
         of: Of which rows.
     """
     by_changes, by_all = estimates
-    is_trial = 0 < own.repeated < _TRIALS and by_changes <= by_all * _LONGEST_TRIAL
-    clearly = _CLEARLY_OF_BUILD if other.ago > own.repeated else _CLEARLY
-    if not is_trial and other.ago > strategy.REMEMBERED and by_changes * clearly > by_all:
-        why = f"it was the first build, or more than {strategy.REMEMBERED} refreshes ago"
+    is_past = other.ago > strategy.REMEMBERED
+    is_own_colder = own.is_cold and not other.is_cold and not is_past
+    is_first = 0 < own.repeated < _TRIALS or is_own_colder
+    is_trial = is_first and by_changes <= by_all * _LONGEST_TRIAL
+    is_other_colder = other.is_cold and not own.is_cold and other.ago > 0
+    clearly = _CLEARLY_OF_COLD if is_other_colder else _CLEARLY
+    if not is_trial and (is_other_colder or is_past) and by_changes * clearly > by_all:
+        why = f"its process had just started, or it was over {strategy.REMEMBERED} refreshes ago"
         text = f"the {other.seconds:.1f} seconds of the last recompute are measured again: {why}"
         return Reason("OLD_DURATION", "", text)
     most = by_all * (_MARGIN if own.repeated else 1 / _MARGIN)

@@ -72,6 +72,8 @@ class Cost:
         ago: How many refreshes came after that one.
         source_rows: How many rows of the sources had changed, or all of them where all were read;
             None where unknown.
+        is_cold: Whether that refresh was one of the first of its process: in these the JVM loads
+            and compiles code, so they take up to three times as long as later ones.
     """
 
     seconds: float | None = None
@@ -79,6 +81,7 @@ class Cost:
     repeated: int = 0
     ago: int = 0
     source_rows: int | None = None
+    is_cold: bool = False
 
     def estimate(self, source_rows: int, exponent: float, most: float) -> float | None:
         """Return how many seconds a refresh may take; None where nothing is known.
