@@ -25,13 +25,21 @@ def run(module: str, directory: Path, plan: str, chance: Random) -> None:
         plan: What it does, and at which moment it dies; empty for a process that only settles.
         chance: Seeds it.
     """
-    command = [sys.executable, "-m", module, str(directory), plan]
+    _run(-signal.SIGKILL if plan else 0, module, str(directory), plan, f"{chance.random()}")
+
+
+def finish(module: str, *arguments: str) -> None:
+    """Run a module that must end without a failure."""
+    _run(0, module, *arguments)
+
+
+def _run(expected: int, module: str, *arguments: str) -> None:
     done = subprocess.run(  # noqa: S603 - our own command
-        [*command, f"{chance.random()}"],
+        [sys.executable, "-m", module, *arguments],
         cwd=ROOT,
         capture_output=True,
         text=True,
         timeout=_TIMEOUT_S,
         check=False,
     )
-    assert done.returncode == (-signal.SIGKILL if plan else 0), done.stderr[-4000:]
+    assert done.returncode == expected, (done.stdout, done.stderr[-4000:])

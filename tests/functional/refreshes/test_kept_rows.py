@@ -189,6 +189,21 @@ def test_few_rows_that_are_large_stay_in_executors(session):
         assert (small.rows, kind(session, small.view)) == (100, LOCAL)
 
 
+@pytest.mark.parametrize("least", [1, 10**12])
+def test_executors_hold_many_rows_once_and_on_disk_where_they_have_little_memory(
+    session, monkeypatch, least
+):
+    monkeypatch.setattr(module, "_SMALLEST_MEMORY", least)
+    before = {block.id() for block in session.sparkContext._jsc.sc().getRDDStorageInfo()}
+    with kept_rows(session) as kept:
+        found = kept.keep("SELECT id, md5(string(id)) AS text FROM range(9000)", "sum(id)")
+        assert (found.rows, found.measures) == (9000, (9000 * 8999 // 2,))
+        blocks = session.sparkContext._jsc.sc().getRDDStorageInfo()
+        (block,) = [each for each in blocks if each.id() not in before]
+        assert (block.memSize() > 0, block.diskSize() > 0) == (least == 1, least > 1)
+        assert session.table(found.view).distinct().count() == 9000
+
+
 @BOTH
 @pytest.mark.usefixtures("few")
 def test_results_are_kept_at_once_each_after_those_that_it_reads(session):

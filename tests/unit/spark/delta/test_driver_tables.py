@@ -18,12 +18,14 @@ MARKED = {delta_format.DELETION_VECTORS: "true"}
 REMOVAL = Removal("SELECT * FROM gone", 3, ("k", "a b"), "k", " AND `k` >= 1 AND `k` <= 9")
 
 
-def session(number="7"):
+def session(number="7", heap=2**32):
+    runtime = SimpleNamespace(maxMemory=lambda: heap)
+    jvm = {"java.lang.Runtime": SimpleNamespace(getRuntime=lambda: runtime)}
     return SimpleNamespace(
         conf=SimpleNamespace(
             get=lambda key, _=None: number if key == delta_format.FENCE_NUMBER else None
         ),
-        sparkContext=SimpleNamespace(_jvm=type("Jvm", (), {})()),
+        sparkContext=SimpleNamespace(_jvm=type("Jvm", (), jvm)()),
     )
 
 
@@ -58,6 +60,13 @@ def test_rows_are_not_found_by_filters(table, count, properties, number):
     assert not (can_replace(session(number), table, count) and marks_rows(properties))
     assert can_replace(session(), TABLE, 1)
     assert marks_rows(MARKED)
+
+
+def test_many_rows_are_not_found_by_filters_where_the_heap_is_small():
+    most = 2**30 // 3_000
+    assert can_replace(session(heap=2**30), TABLE, most)
+    assert not can_replace(session(heap=2**30), TABLE, most + 1)
+    assert can_replace(session(), TABLE, driver_tables.MOST_ROWS)
 
 
 def test_classes_that_do_not_fit_leave_it_to_a_merge(monkeypatch, caplog):

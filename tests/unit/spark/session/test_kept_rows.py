@@ -32,11 +32,13 @@ class Frame:
         assert number > 10_000, "no partition may be merged"
         return self
 
-    def localCheckpoint(self, eager):  # noqa: N802 - of PySpark
+    def localCheckpoint(self, eager, storageLevel):  # noqa: N802, N803 - of PySpark
         assert not eager
+        assert storageLevel.useMemory
         return self
 
-    def persist(self):
+    def persist(self, level):
+        assert level.useMemory
         assert self._session is self._plan._spark_session is self.session
         self.session.log.append("persist")
         return self

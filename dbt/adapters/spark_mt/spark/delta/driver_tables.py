@@ -29,8 +29,10 @@ if TYPE_CHECKING:
 
 SOURCE = Path(__file__).with_name("DriverTable.java")
 NESTED = ("Bound",)
-MOST_ROWS = 1_000_000
-"""Up to how many rows are found by filters: the driver holds two hashes of each."""
+MOST_ROWS, _BYTES_PER_ROW = 1_000_000, 3_000
+"""Up to how many rows are found by filters, and how large the heap must be for each of them: the
+driver and each task hold two hashes of each row. With a heap of 1 GB, 860,000 rows were too many.
+"""
 LARGE_BYTES = 64 * 1024**2
 """From which size of its files on a table is not read with all columns to find rows in it."""
 _LOGGER = logging.getLogger(__name__)
@@ -70,7 +72,9 @@ def can_replace(session: SparkSession, table: TableColumns, count: int) -> bool:
     """
     texts = any("CHAR(" in type_.upper() for type_ in table.types)
     known = bool(table.types) and table.comparable and not texts
-    return known and 0 < count <= MOST_ROWS and is_possible(session)
+    if not known or not 0 < count <= MOST_ROWS or not is_possible(session):
+        return False
+    return count * _BYTES_PER_ROW <= driver_java.heap_bytes(session)
 
 
 @dataclass(frozen=True, slots=True)

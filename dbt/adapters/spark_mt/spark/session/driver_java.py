@@ -40,6 +40,11 @@ def java_class(spark: SparkSession, name: str) -> Java:
     return known[name]
 
 
+def heap_bytes(spark: SparkSession) -> int:
+    """Return how large the heap of the driver's JVM may become."""
+    return int(java_class(spark, "java.lang.Runtime").getRuntime().maxMemory())
+
+
 def compiled(spark: SparkSession, source: Path, nested: Sequence[str] = ()) -> Java:
     """Return the class of a source; to compile it takes a second, once.
 

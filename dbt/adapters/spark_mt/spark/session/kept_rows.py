@@ -23,13 +23,14 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.spark.session import private_session
-from dbt.adapters.spark_mt.spark.session.driver_java import java_class
+from dbt.adapters.spark_mt.spark.session.driver_java import heap_bytes, java_class
 from dbt.adapters.spark_mt.spark.session.errors import failure_of, is_spark_error, unlogged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pyspark.sql import DataFrame, Row, SparkSession
+    from pyspark.storagelevel import StorageLevel
 
 
 MOST_BROADCAST = 1_000_000
@@ -42,6 +43,8 @@ FEW_ROWS = 1_000
 """Up to how many rows the driver keeps: it holds them until the block ends."""
 FEW_BYTES = 1024**2
 """Up to how many bytes these may have in the executors: documents and images are large."""
+_SMALLEST_MEMORY = 1024**3
+"""With how many bytes for blocks executors hold results in memory: those of a heap of 2 GB."""
 _PARTITIONS_OF_LOCAL = "spark.sql.leafNodeDefaultParallelism"
 _PARTITIONS_OF_FILES = "spark.sql.files.minPartitionNum"
 _ADAPTIVE = "spark.sql.adaptive.enabled"
@@ -117,6 +120,7 @@ class KeptRows:
         self._cached: list[DataFrame] = []
         self._held: dict[int, Any] = {}
         self._is_in_driver = not private_session.is_connect(spark)
+        self._level = self._level_of_results()
         if spark.conf.get(_THRESHOLD) == _DEFAULT_THRESHOLD:
             spark.conf.set(_THRESHOLD, str(self._most_broadcast()))
         if self._is_in_driver:
@@ -126,8 +130,8 @@ class KeptRows:
         """Return how many bytes are broadcast; the memory of a Connect server is not known."""
         if not self._is_in_driver:
             return _BROADCAST_BYTES
-        memory = int(java_class(self._spark, "java.lang.Runtime").getRuntime().maxMemory())
-        return max(min(_BROADCAST_BYTES, memory // _PART_OF_MEMORY), _SPARKS_BROADCAST_BYTES)
+        most = min(_BROADCAST_BYTES, heap_bytes(self._spark) // _PART_OF_MEMORY)
+        return max(most, _SPARKS_BROADCAST_BYTES)
 
     def keep_all(self, wanted: Sequence[Wanted]) -> dict[str, Kept]:
         """Keep several results, each as soon as those that it reads are there.
@@ -210,12 +214,11 @@ class KeptRows:
         if few is not None:
             values = list(few.frame.selectExpr(*measures).collect()[0]) if measures else []
             return Kept(self._view(few.frame, view), few.rows, tuple(values))
-        frame = frame.persist()
-        self._cached.append(frame)
         if not self._is_in_driver:
+            self._cached.append(frame.persist(self._level))
             rows, *values = self._measured(frame, "count(*)", *measures)
         else:
-            self._fill_cache(frame)
+            self._cache(frame)
             rows, *values = frame.selectExpr("count(*)", *measures).collect()[0]
         return Kept(self._view(frame, view), rows, tuple(values))
 
@@ -270,7 +273,7 @@ class KeptRows:
                 plan = plan.children().head()
             if _is_local(plan):
                 return self._frame(plan)
-        return frame.localCheckpoint(eager=False)
+        return frame.localCheckpoint(eager=False, storageLevel=self._level)
 
     def _without_broken_rules(self, plan: Callable[[], DataFrame]) -> DataFrame:
         """Plan a query without the rules of Spark's optimizer that make an invalid plan of it.
@@ -315,16 +318,36 @@ class KeptRows:
         local = relation(plan.output(), sequences.unsafeWrapArray(found), is_stream, none)
         return _Few(self._frame(local), rows)
 
-    def _fill_cache(self, frame: DataFrame) -> None:
-        """Let the executors cache all rows of a frame.
+    def _cache(self, frame: DataFrame) -> None:
+        """Let the executors cache all rows of a checkpoint, and free the checkpoint's blocks.
 
         It is no query: adaptive execution reads a cache in several jobs, and has taken one that
         was being filled for an empty one (SPARK-57547). To leave it off would be a conf of the
         session, in which others plan meanwhile.
         """
-        plan: Any = frame._jdf.queryExecution().withCachedData()  # noqa: SLF001 - no public way
+        self._cached.append(frame.persist(self._level))
+        plan: Any = frame._jdf.queryExecution()  # noqa: SLF001 - no public way
         with private_session.interruptible(self._spark):
-            plan.cacheBuilder().cachedColumnBuffers().count()
+            plan.withCachedData().cacheBuilder().cachedColumnBuffers().count()
+        if (rdd := plan.logical().rdd()).id() in self._held:
+            self._held.pop(rdd.id()).unpersist(False)  # noqa: FBT003 - of the JVM: do not wait
+
+    def _level_of_results(self) -> StorageLevel:
+        """Return where executors hold results: on disk only, if they have little memory for blocks.
+
+        Spark frees blocks for the memory that it manages, and not for the column chunks of Parquet
+        files: each task holds those of a row group. With a heap of 1 GB, blocks left too little.
+        """
+        from pyspark.storagelevel import StorageLevel
+
+        if self._is_in_driver:
+            context: Any = self._spark.sparkContext._jsc.sc()  # noqa: SLF001 - no public way
+            each, most = context.getExecutorMemoryStatus().valuesIterator(), 0
+            while each.hasNext():
+                most = max(most, int(each.next()._1()))  # noqa: SLF001 - of a Scala tuple
+            if most < _SMALLEST_MEMORY:
+                return StorageLevel.DISK_ONLY
+        return StorageLevel.MEMORY_AND_DISK_DESER
 
     def _size_of(self, rdd: Any) -> int:  # noqa: ANN401 - of the JVM
         """Return how many bytes the executors hold of rows, as the driver knows it."""
