@@ -9,6 +9,7 @@ import pkgutil
 import sys
 from collections import defaultdict
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import singledispatchmethod
 
 import pytest
@@ -42,7 +43,13 @@ from dbt.adapters.spark_mt.query.relation_states import RelationStates
 from dbt.adapters.spark_mt.query.text import naming_variables, shape_of
 from dbt.adapters.spark_mt.resolution.row_lineage import row_shape
 from dbt.adapters.spark_mt.strategies.choice import choose
-from dbt.adapters.spark_mt.strategies.strategy import NONE, RefreshInputs, Request
+from dbt.adapters.spark_mt.strategies.strategy import (
+    NONE,
+    RECOMPUTE,
+    Cost,
+    RefreshInputs,
+    Request,
+)
 from tests.support.differential_cases import changes_of
 from tests.unit.builders import Engine, analyzed, table_source
 
@@ -197,7 +204,8 @@ def _analyse(name):
     row_shape(definition, found)
     kept = choose(definition, found)
     chosen = choose(definition, found, None, _refresh())
-    assert NONE not in {kept.strategy, chosen.strategy}
+    untried = choose(definition, found, None, replace(_refresh(), costs={RECOMPUTE: Cost(9.0)}))
+    assert NONE not in {kept.strategy, chosen.strategy, untried.strategy}
     tree = operator_builder.definition_tree(definition, found)
     relations_to_list(tree)
     columns_read(tree)

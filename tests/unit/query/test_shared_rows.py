@@ -117,6 +117,23 @@ def asked():
     return ops.Shared(Case("SELECT a FROM t", {}, {}).tree.root)
 
 
+@pytest.mark.parametrize(
+    ("query", "times"),
+    [
+        (FEW, 1),
+        ("SELECT u.v FROM u JOIN w ON u.k = w.k", 2),
+        ("SELECT v FROM u WHERE v > 1", 2),
+        (f"WITH c AS ({FEW}) SELECT x.a, y.v FROM c AS x JOIN c AS y ON x.a = y.v", 1),
+        ("SELECT a FROM t WHERE EXISTS (SELECT 1 FROM t WHERE a > 1)", 0),
+    ],
+)
+def test_rows_that_are_kept_are_read_once_and_those_of_a_view_by_each_reader(query, times):
+    rows = Rows(query)
+    names = (f"rows_{number}" for number in count())
+    read = SharedRows(rows._roots, rows.inputs, names.__next__).times_read()
+    assert sum(n for at, n in read.items() if rows.inputs[at] == "u_after") == times
+
+
 def test_a_relation_names_those_that_it_reads():
     inner = asked()
     found = relations_of(ops.Shared(ops.Union((inner, inner), inner.output)))

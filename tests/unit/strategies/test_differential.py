@@ -40,6 +40,7 @@ SOURCE = replace(table_source("orders"), format="delta")
 COLUMNS = SourceColumns(ORDERS, tuple(map(FieldName, ("user_id", "price", "day", "id"))))
 GROUPS = "SELECT user_id, max(price) AS price FROM orders GROUP BY user_id"
 ROWS = "SELECT user_id, price FROM orders"
+HIGHEST = f"SELECT o.user_id, o.price FROM orders o JOIN ({GROUPS}) USING (user_id, price)"
 DDL = "user_id INT; price DECIMAL(10,2)"
 STRICT = (("incremental", "strict"),)
 FEW = ChangeExtent(ChangeKind.REMOVED, 150_000, 1_000_000)
@@ -145,7 +146,10 @@ COLD, COLD_CHANGES = Cost(10.0, ago=2, is_cold=True), Cost(30.0, repeated=2, is_
         ({"recompute": Cost(10.0, ago=2), NAME: Cost(13.0, repeated=2)}, "CHANGES_TOOK_LONGER"),
         ({"recompute": Cost(10.0, repeated=1), NAME: Cost(9.0, ago=1)}, "CHANGES_TOOK_LONGER"),
         ({"recompute": Cost(10.0, repeated=1), NAME: Cost(7.0, ago=1)}, "SMALL_CHANGE"),
-        ({"recompute": Cost(10.0, repeated=21), NAME: Cost(30.0, ago=21)}, "SMALL_CHANGE"),
+        ({"recompute": Cost(10.0, repeated=21), NAME: Cost(14.9, ago=20)}, "CHANGES_TOOK_LONGER"),
+        ({"recompute": Cost(10.0, repeated=21), NAME: Cost(14.9, ago=21)}, "SMALL_CHANGE"),
+        ({"recompute": Cost(10.0, repeated=80), NAME: Cost(30.0, ago=80)}, "CHANGES_TOOK_LONGER"),
+        ({"recompute": Cost(10.0, repeated=81), NAME: Cost(30.0, ago=81)}, "SMALL_CHANGE"),
         ({"recompute": Cost(10.0, ago=20), NAME: Cost(9.0, repeated=20)}, "SMALL_CHANGE"),
         ({"recompute": Cost(10.0, ago=21), NAME: Cost(6.7, repeated=21)}, "OLD_DURATION"),
         ({"recompute": Cost(10.0, ago=21), NAME: Cost(6.6, repeated=21)}, "SMALL_CHANGE"),
@@ -171,6 +175,22 @@ def test_the_durations_of_earlier_refreshes_decide_unless_the_option_is_strict(c
     assert (choice.strategy == NAME) is (code == "SMALL_CHANGE")
     assert choose(*table(), None, now(costs=costs)).strategy == NAME
     assert dict(choice.costs) == costs
+
+
+@pytest.mark.parametrize(
+    ("query", "costs", "strategy"),
+    [
+        (GROUPS, {"recompute": Cost(5.0)}, NAME),
+        (HIGHEST, {"recompute": Cost(5.0)}, "recompute"),
+        (HIGHEST, {"recompute": Cost(500.0)}, "recompute"),
+        (HIGHEST, {"recompute": Cost(5.0, ago=2), NAME: Cost(4.0, repeated=2)}, NAME),
+        (HIGHEST, {}, NAME),
+    ],
+)
+def test_changes_that_read_twice_what_the_query_reads_are_not_tried(query, costs, strategy):
+    choice = choose(*table(query, options=()), None, now(costs=costs))
+    assert choice.strategy == strategy
+    assert choose(*table(query), None, now(costs=costs)).strategy == NAME
 
 
 def extent(changed, rows):

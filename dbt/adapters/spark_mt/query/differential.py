@@ -10,8 +10,10 @@ follow from the change of all of its rows.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import count
 from typing import TYPE_CHECKING, NoReturn
 
 from sqlglot import exp
@@ -175,6 +177,23 @@ class ResultChange:
             unknown = first.unknown(*map(shared.text, others))
         relations = tuple(shared.relations)
         return ChangeQueries(added, removed, both, self.unique_by, keys, unknown, relations)
+
+    @guarded(_no_change, ChangeNotSupportedError)
+    def whole_reads(self) -> Counter[str]:
+        """Return how often the queries read each relation as a whole, by its full name.
+
+        Raises:
+            ChangeNotSupported: It cannot be written.
+        """
+        inputs = {at: f"{name} {which.name}" for at, (name, which) in self.reads.items()}
+        inputs[relation_states.TABLE] = "stored"
+        names = map(str, count())
+        read = SharedRows(self._roots(), inputs, names.__next__).times_read()
+        found = Counter[str]()
+        for at, (name, which) in self.reads.items():
+            if which in (relation_states.StateOf.BEFORE, relation_states.StateOf.AFTER):
+                found[name] += read[at]
+        return found
 
     def _roots(self) -> Iterator[ops.Operator]:
         """Yield the operators that the queries are made of."""

@@ -20,7 +20,7 @@ from dbt.adapters.spark_mt.query.operator_sql import render
 from dbt.adapters.spark_mt.query.relation_states import is_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 _IDENTITY = re.compile(r"#\d+`")
 _UNITING = (ops.Union, ops.Distinct, ops.Project, ops.Filter)
@@ -74,7 +74,8 @@ class SharedRows:
         self._names: dict[int, str] = {}
         self.relations: list[SharedRelation] = []
         """The relations, each after those that it reads."""
-        for number in self._shared([self._number(root) for root in roots]):
+        self._roots = [self._number(root) for root in roots]
+        for number in self._shared(self._roots):
             node = self._computed[number]
             rows = node.over(*map(self._reading, node.inputs))
             text = render(rows, inputs, self._names)
@@ -87,6 +88,20 @@ class SharedRows:
     def text(self, root: ops.Operator) -> str:
         """Return the SQL of one of the operators."""
         return render(self._reading(root), self._inputs, self._names)
+
+    def times_read(self) -> Counter[int]:
+        """Return how often the rows of relations are read, by the occurrence of a scan."""
+        found, times = Counter[int](), Counter(self._roots)
+        kept = self._asked - self._viewed
+        for number in reversed(range(len(self._computed))):
+            node = self._computed[number]
+            if number in kept:
+                times[number] = min(1, times[number])
+            if isinstance(node, ops.Scan):
+                found[node.occurrence] += times[number]
+            for each in _rendered_inputs(node):
+                times[self._number(each)] += times[number]
+        return found
 
     def _number(self, node: ops.Operator) -> int:
         """Return the number of an operator's rows."""
@@ -125,8 +140,7 @@ class SharedRows:
                     self._viewed.add(number)
             times = 1 if number in self._asked else reads[number]
             is_kept = number in self._asked and number not in self._viewed
-            inputs = node.inputs[:1] if _is_correlated(node) else node.inputs
-            for each in inputs:
+            for each in _rendered_inputs(node):
                 below = self._number(each)
                 reads[below] += times
                 if isinstance(node, _UNITING) and (is_kept or number in united):
@@ -145,6 +159,11 @@ class SharedRows:
 
 def _is_correlated(node: ops.Operator) -> bool:
     return isinstance(node, ops.Apply) and bool(node.outer)
+
+
+def _rendered_inputs(node: ops.Operator) -> Sequence[ops.Operator]:
+    """Return the inputs of an operator that have a number; a correlated subquery has none."""
+    return node.inputs[:1] if _is_correlated(node) else node.inputs
 
 
 def _without_identities(text: str) -> str:

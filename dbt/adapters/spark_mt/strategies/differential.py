@@ -7,7 +7,9 @@ rows that a recompute would give. Where the sources are small, or a large part o
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
@@ -23,7 +25,7 @@ from dbt.adapters.spark_mt.strategies import reasons, strategy
 from dbt.adapters.spark_mt.strategies.reasons import Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from dbt.adapters.spark_mt.definition.positions import ChangeExtent, SourcePositions
     from dbt.adapters.spark_mt.query.differential import NotIncremental
@@ -46,6 +48,8 @@ times as many changed rows took 1.5 to 1.9 times as long: most of a refresh is p
 what they are joined with."""
 _TRIALS = 2
 """After how many refreshes in a row their duration counts: the first one may build sums."""
+_TRIED_AGAIN = 0.05
+"""Up to which part of the duration of all refreshes changes that are tried again may cost more."""
 _LONGEST_TRIAL = 3
 """How many times as long as a recompute the first refresh in a row may take to be followed by a
 second: to build sums as well takes no longer than that."""
@@ -171,20 +175,50 @@ def _rules(table: TableFacts, kinds: Mapping[str, ChangeKind] | None = None) -> 
         table: The table.
         kinds: What happened to each source; None for every kind of change in all of them.
     """
-    found = {name.lower(): _CHANGES.get(kind, _CHANGED) for name, kind in (kinds or {}).items()}
-    other = _CHANGED if kinds is None else _CHANGES[ChangeKind.NONE]
-    relations = {str(scan.relation) for scan in scans(table.tree.root)}
-    sources = {name: found.get(name.lower(), other) for name in relations}
-    stored = [column.type for column in stored_columns(table.definition)]
-    types = summable_types(stored, table.definition.context)
+    sources = _changes(table, kinds)
     try:
-        rules = differential.result_change(table.tree, sources, types).rules
+        rules = differential.result_change(table.tree, sources, _summable(table)).rules
         if "K" in rules and differential.added_sums(table.tree, sources) is not None:
             rules = (*rules, "D3")  # whether partial sums pay is known when the sizes are
     except differential.ChangeNotSupported as no:
         return _reason(no.reason)
     by = f" ({', '.join(sorted(set(rules)))})" if rules else ""
     return Reason(RULES, "", f"the change of the result follows from those of the sources{by}")
+
+
+def _changes(
+    table: TableFacts, kinds: Mapping[str, ChangeKind] | None
+) -> dict[str, relation_states.SourceChange]:
+    """Return what happened to each relation of the query; arguments as those of `_rules`."""
+    found = {name.lower(): _CHANGES.get(kind, _CHANGED) for name, kind in (kinds or {}).items()}
+    other = _CHANGED if kinds is None else _CHANGES[ChangeKind.NONE]
+    relations = {str(scan.relation) for scan in scans(table.tree.root)}
+    return {name: found.get(name.lower(), other) for name in relations}
+
+
+def _summable(table: TableFacts) -> tuple[str, ...]:
+    stored = [column.type for column in stored_columns(table.definition)]
+    return summable_types(stored, table.definition.context)
+
+
+def _read_again(table: TableFacts, extents: Mapping[str, ChangeExtent]) -> float:
+    """Return what changes read of whole relations beyond what the query reads, as a part of that.
+
+    Relations that did not change are left out: the query may read few of their rows, too.
+    """
+    kinds = {name: extent.kind for name, extent in extents.items()}
+    try:
+        change = differential.result_change(table.tree, _changes(table, kinds), _summable(table))
+        by_changes = change.whole_reads()
+    except differential.ChangeNotSupported:
+        return 0.0  # refused by its rules
+    by_query = Counter(str(scan.relation) for scan in scans(table.tree.root))
+    rows = {name.lower(): extent.rows for name, extent in extents.items()}
+    read, whole = (
+        sum(times * rows.get(name.lower(), 0) for name, times in each.items())
+        for each in (by_changes, by_query)
+    )
+    return max(read / whole - 1, 0.0) if whole else 0.0
 
 
 def _usable(
@@ -216,7 +250,8 @@ def _derived(
     changed = sum(extent.changed for extent in extents.values())
     rows = sum(extent.rows for extent in extents.values())
     reasons, is_possible = _extent(extents, changed, rows, is_strict=is_strict)
-    longer = None if is_strict else slower(inputs.costs, changed, rows)
+    again = partial(_read_again, table, extents)
+    longer = None if is_strict else slower(inputs.costs, changed, rows, again)
     if is_possible and longer is not None:
         reasons, is_possible = (longer,), False
     if is_possible:
@@ -316,21 +351,34 @@ def _short(costs: Mapping[str, strategy.Cost]) -> Reason | None:
     return Reason("SHORT_RECOMPUTE", "", text)
 
 
-def slower(costs: Mapping[str, strategy.Cost], changed: int, rows: int) -> Reason | None:
+def slower(
+    costs: Mapping[str, strategy.Cost],
+    changed: int,
+    rows: int,
+    again: Callable[[], float] = float,
+) -> Reason | None:
     """Return that a recompute is faster, by the last refreshes of the table; None if it is not.
 
     Args:
         costs: Of these refreshes.
         changed: How many rows of the sources changed.
         rows: How many rows they have.
+        again: Returns how much more of whole relations changes read than the query, as a part of
+            what it reads. It is asked only before changes were tried.
     """
     own, other = _last(costs)
     by_changes, by_all = _estimates(costs, changed, rows)
     if by_all is None:
         return None
-    if by_changes is None or own.ago > strategy.REMEMBERED:
-        return _would_be_slower(other, by_all, changed)
+    if by_changes is None or own.ago > _remembered(by_changes, by_all):
+        return _would_be_slower(other, by_all, changed, again() if by_changes is None else 0.0)
     return _was_slower(own, other, (by_changes, by_all), f"for {changed} changed rows of {rows}")
+
+
+def _remembered(by_changes: float, by_all: float) -> float:
+    """Return after how many refreshes changes are tried again, so that it costs little."""
+    more = _TRIALS * (by_changes - by_all) / by_all
+    return max(strategy.REMEMBERED, more / _TRIED_AGAIN)
 
 
 def _was_slower(
@@ -365,7 +413,9 @@ def _was_slower(
     return Reason("CHANGES_TOOK_LONGER", "", text)
 
 
-def _would_be_slower(other: strategy.Cost, by_all: float, changed: int) -> Reason | None:
+def _would_be_slower(
+    other: strategy.Cost, by_all: float, changed: int, again: float
+) -> Reason | None:
     """Return that a recompute is faster than changes that were not tried lately.
 
     Args:
@@ -373,8 +423,9 @@ def _would_be_slower(other: strategy.Cost, by_all: float, changed: int) -> Reaso
             by the margin that they need later.
         by_all: How many seconds one may take now.
         changed: How many rows of the sources changed.
+        again: How much more of whole relations changes read than the query.
     """
-    by_changes = _UNTRIED_S + _UNTRIED_ROW_S * changed
+    by_changes = _UNTRIED_S + _UNTRIED_ROW_S * changed + by_all * again
     if by_changes <= (by_all if other.ago else by_all / _MARGIN):
         return None
     text = (
