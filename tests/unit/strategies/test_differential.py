@@ -163,7 +163,8 @@ COLD, COLD_CHANGES = Cost(10.0, ago=2, is_cold=True), Cost(30.0, repeated=2, is_
         ({"recompute": Cost(10.0, ago=21), NAME: COLD_CHANGES}, "OLD_DURATION"),
         ({"recompute": Cost(9.0, ago=2), NAME: COLD_CHANGES}, "CHANGES_TOOK_LONGER"),
         ({"recompute": Cost(3.0, ago=20)}, "SMALL_CHANGE"),
-        ({"recompute": Cost(2.5, repeated=1)}, "CHANGES_WOULD_TAKE_LONGER"),
+        ({"recompute": Cost(2.5, repeated=20)}, "CHANGES_WOULD_TAKE_LONGER"),
+        ({"recompute": Cost(2.5, repeated=21)}, "SMALL_CHANGE"),
         ({NAME: Cost(30.0, repeated=2)}, "SMALL_CHANGE"),
     ],
 )
@@ -183,6 +184,8 @@ def test_the_durations_of_earlier_refreshes_decide_unless_the_option_is_strict(c
         (GROUPS, {"recompute": Cost(5.0)}, NAME),
         (HIGHEST, {"recompute": Cost(5.0)}, "recompute"),
         (HIGHEST, {"recompute": Cost(500.0)}, "recompute"),
+        (HIGHEST, {"recompute": Cost(5.0, repeated=22)}, "recompute"),
+        (HIGHEST, {"recompute": Cost(5.0, repeated=23)}, NAME),
         (HIGHEST, {"recompute": Cost(5.0, ago=2), NAME: Cost(4.0, repeated=2)}, NAME),
         (HIGHEST, {}, NAME),
     ],

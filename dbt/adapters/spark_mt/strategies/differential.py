@@ -376,7 +376,7 @@ def slower(
 
 
 def _remembered(by_changes: float, by_all: float) -> float:
-    """Return after how many refreshes changes are tried again, so that it costs little."""
+    """Return after how many recomputes changes are tried, so that it costs little."""
     more = _TRIALS * (by_changes - by_all) / by_all
     return max(strategy.REMEMBERED, more / _TRIED_AGAIN)
 
@@ -426,7 +426,8 @@ def _would_be_slower(
         again: How much more of whole relations changes read than the query.
     """
     by_changes = _UNTRIED_S + _UNTRIED_ROW_S * changed + by_all * again
-    if by_changes <= (by_all if other.ago else by_all / _MARGIN):
+    is_faster = by_changes <= (by_all if other.ago else by_all / _MARGIN)
+    if is_faster or other.repeated > _remembered(by_changes, by_all):
         return None
     text = (
         f"{changed} changed rows take about {by_changes:.1f} seconds, and the estimate of a "
