@@ -80,7 +80,7 @@ matrix: setup ## the wheel with each supported Python, dbt, Spark and Delta Lake
 browser: setup ## the tests of the status page in a real Chromium, which is installed if need be
 	@$(python) tools/run_suites.py -- tests/functional/pages/
 
-faults: setup ## kill processes, fill disks, drop tables; seed: FAULTS_SEED=…; some 50 minutes
+faults: setup ## kill processes, fill disks, drop tables, small heaps; seed: FAULTS_SEED=…; some 65 minutes
 	@$(python) tools/run_suites.py -- tests/faults/
 
 soak: setup ## a hosted table while everything happens to it, and what a manager uses; 45 minutes; SOAK_SECONDS, SOAK_BUSY_SECONDS, SOAK_REST_SECONDS=…
