@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.api import MaterializedTableError, MaterializedTables
 from dbt.adapters.spark_mt.spark.launch.session import classic_spark
 from dbt.adapters.spark_mt.strategies.strategy import DIFFERENTIAL
+from tests.faults.one_scan import assert_right
 from tests.support.delta_package import delta_confs
 
 if TYPE_CHECKING:
@@ -69,8 +70,7 @@ def main(directory: Path, shape: str, size: str) -> None:
     spark = classic_spark(_CONFS, directory, directory / "spark.log")
     tables = MaterializedTables(spark)
     if spark.catalog.tableExists("t"):
-        found = tables.difference("t", limit=5)
-        assert found.is_equal, (found.problem, found.total, found.rows)
+        assert_right(tables)
     else:
         prepare(spark, tables, shape)
     if size:

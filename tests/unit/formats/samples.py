@@ -259,22 +259,15 @@ POSITIONS = {
 }
 _ID = SIMPLE.table_id
 _REFRESH = RefreshMetadata("r-1", "incremental/append", "REFRESH", 1_762_250_400_000)
+_CONTENT = CommitMetadata(_ID, CommitKind.CONTENT, seq=9, generation=2, positions=POSITIONS)
 
 COMMITS: dict[str, CommitMetadata] = {
-    "after refreshes by another strategy": CommitMetadata(
-        table_id=_ID,
-        kind=CommitKind.CONTENT,
-        seq=9,
-        generation=2,
-        positions=POSITIONS,
+    "after refreshes by another strategy": replace(
+        _CONTENT,
         refresh=replace(_REFRESH, repeated=3, earlier=(EarlierRefresh("recompute", 5_200, 4),)),
     ),
-    "after refreshes of known sizes": CommitMetadata(
-        table_id=_ID,
-        kind=CommitKind.CONTENT,
-        seq=9,
-        generation=2,
-        positions=POSITIONS,
+    "after refreshes of known sizes": replace(
+        _CONTENT,
         refresh=replace(
             _REFRESH,
             repeated=2,
@@ -282,12 +275,8 @@ COMMITS: dict[str, CommitMetadata] = {
             source_rows=6_000,
         ),
     ),
-    "in a process that had just started": CommitMetadata(
-        table_id=_ID,
-        kind=CommitKind.CONTENT,
-        seq=9,
-        generation=2,
-        positions=POSITIONS,
+    "in a process that had just started": replace(
+        _CONTENT,
         refresh=replace(
             _REFRESH,
             earlier=(

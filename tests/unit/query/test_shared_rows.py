@@ -130,7 +130,7 @@ def asked():
 def test_rows_that_are_kept_are_read_once_and_those_of_a_view_by_each_reader(query, times):
     rows = Rows(query)
     names = (f"rows_{number}" for number in count())
-    read = SharedRows(rows._roots, rows.inputs, names.__next__).times_read()
+    read = SharedRows(rows._roots, rows.inputs, names.__next__).whole_reads()
     assert sum(n for at, n in read.items() if rows.inputs[at] == "u_after") == times
 
 

@@ -188,11 +188,10 @@ class ResultChange:
         inputs = {at: f"{name} {which.name}" for at, (name, which) in self.reads.items()}
         inputs[relation_states.TABLE] = "stored"
         names = map(str, count())
-        read = SharedRows(self._roots(), inputs, names.__next__).times_read()
         found = Counter[str]()
-        for at, (name, which) in self.reads.items():
-            if which in (relation_states.StateOf.BEFORE, relation_states.StateOf.AFTER):
-                found[name] += read[at]
+        for at, times in SharedRows(self._roots(), inputs, names.__next__).whole_reads().items():
+            if at != relation_states.TABLE:
+                found[self.reads[at][0]] += times
         return found
 
     def _roots(self) -> Iterator[ops.Operator]:

@@ -89,15 +89,15 @@ class SharedRows:
         """Return the SQL of one of the operators."""
         return render(self._reading(root), self._inputs, self._names)
 
-    def times_read(self) -> Counter[int]:
-        """Return how often the rows of relations are read, by the occurrence of a scan."""
+    def whole_reads(self) -> Counter[int]:
+        """Return how often whole relations are read, by the occurrence of a scan."""
         found, times = Counter[int](), Counter(self._roots)
         kept = self._asked - self._viewed
         for number in reversed(range(len(self._computed))):
             node = self._computed[number]
             if number in kept:
                 times[number] = min(1, times[number])
-            if isinstance(node, ops.Scan):
+            if isinstance(node, ops.Scan) and is_whole(node):
                 found[node.occurrence] += times[number]
             for each in _rendered_inputs(node):
                 times[self._number(each)] += times[number]

@@ -310,7 +310,7 @@ class KeptRows:
             if rows > FEW_ROWS or self._size_of(rdd) > FEW_BYTES:
                 return None
             found = rdd.collect()
-        self._held.pop(rdd.id()).unpersist(False)  # noqa: FBT003 - of the JVM: do not wait
+        self._free(rdd)
         sequences = java_class(self._spark, "scala.collection.immutable.ArraySeq")
         none = java_class(self._spark, "scala.Option").apply(None)
         relation = java_class(self._spark, _LOCAL)
@@ -329,8 +329,11 @@ class KeptRows:
         plan: Any = frame._jdf.queryExecution()  # noqa: SLF001 - no public way
         with private_session.interruptible(self._spark):
             plan.withCachedData().cacheBuilder().cachedColumnBuffers().count()
-        if (rdd := plan.logical().rdd()).id() in self._held:
-            self._held.pop(rdd.id()).unpersist(False)  # noqa: FBT003 - of the JVM: do not wait
+        self._free(plan.logical().rdd())
+
+    def _free(self, rdd: Any) -> None:  # noqa: ANN401 - of the JVM
+        """Free the blocks of a checkpoint whose rows are elsewhere by now."""
+        self._held.pop(rdd.id()).unpersist(False)  # noqa: FBT003 - of the JVM: do not wait
 
     def _level_of_results(self) -> StorageLevel:
         """Return where executors hold results: on disk only, if they have little memory for blocks.
