@@ -199,7 +199,9 @@ def test_executors_hold_many_rows_once_and_on_disk_where_they_have_little_memory
         found = kept.keep("SELECT id, md5(string(id)) AS text FROM range(9000)", "sum(id)")
         assert (found.rows, found.measures) == (9000, (9000 * 8999 // 2,))
         blocks = session.sparkContext._jsc.sc().getRDDStorageInfo()
-        (block,) = [each for each in blocks if each.id() not in before]
+        held = [each for each in blocks if each.id() not in before]
+        assert len(held) == 1, f"executors hold the rows {len(held)} times"
+        (block,) = held
         assert (block.memSize() > 0, block.diskSize() > 0) == (least == 1, least > 1)
         assert session.table(found.view).distinct().count() == 9000
 
